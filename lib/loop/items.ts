@@ -1,0 +1,119 @@
+/** What the tables hold. Every item is written whole under `rev`, its version: a write names the version it read. */
+import * as z from 'zod'
+import { ROLES, TURN_ROLES, type Role } from '../names.ts'
+import { decision, question } from './decision.ts'
+import { turnRecord } from './record.ts'
+import { commitId, runId, runRequest, runState, verdict } from './run.ts'
+
+/** Roles never meet, in types: a session id is branded with its role. */
+export type SessionId<R extends Role = Role> = string & { readonly __role: R }
+
+/** The least one needs to resume. Never a prompt or a transcript. */
+export const sessionRecord = z.strictObject({
+  role: z.enum(ROLES),
+  agent: z.string(),
+  agentVersion: z.string(),
+  id: z.string(),
+  /** Round of the cycle in which it was started, for `sessions.fixer: cycle`. */
+  cycle: z.int().min(0),
+  transcript: z.string(),
+  checksum: z.string(),
+  /** Input tokens of its last call, for `sessions.max_tokens`; null when unknown. */
+  tokens: z.int().min(0).nullable(),
+  startedAt: z.iso.datetime(),
+  usedAt: z.iso.datetime(),
+  /** Past this the session is void; the item's fence and turn are not. */
+  expiresAt: z.iso.datetime(),
+})
+export type SessionRecord = z.infer<typeof sessionRecord>
+
+/** What a turn that stopped at a checkpoint leaves for the turn that continues it, and for that one alone. */
+export const checkpoint = z.strictObject({
+  turn: z.int().min(1),
+  agent: z.string(),
+  agentVersion: z.string(),
+  id: z.string(),
+  transcript: z.string(),
+  checksum: z.string(),
+  /** Artifact key of the fixer's uncommitted work; null where there is none. */
+  work: z.string().nullable(),
+})
+export type Checkpoint = z.infer<typeof checkpoint>
+
+/** Item of table Sessions, key `<runId>#<role>`: session, fence, last finished turn, turn in progress. */
+export const turnItem = z.strictObject({
+  runId,
+  role: z.enum(TURN_ROLES),
+  rev: z.int().min(1),
+  /** Tells a write of ours whose answer was lost from somebody else's. */
+  nonce: z.string(),
+  epoch: z.int().min(0),
+  fence: z.int().min(0),
+  /** A tombstone: the run has ended, nothing runs any more. */
+  closed: z.boolean(),
+  session: sessionRecord.nullable(),
+  checkpoint: checkpoint.nullable(),
+  done: z.strictObject({ turn: z.int().min(1), state: runState, record: turnRecord }).nullable(),
+  running: z
+    .strictObject({
+      turn: z.int().min(1),
+      /** The state the turn was given: entered again, it gets the same. */
+      input: runState,
+      /** Until when, in ms since 1970, nobody else may claim the turn; 0 when it was given back. */
+      leaseUntil: z.int().min(0),
+      /** The process that holds the data folder; null in AWS. A lease of an earlier owner is over. */
+      owner: z.string().nullable(),
+    })
+    .nullable(),
+  failed: z.strictObject({ turn: z.int().min(1), error: z.string(), message: z.string() }).nullable(),
+  /** Kept when the session itself is gone. */
+  fingerprints: z.array(z.string()),
+  /** DynamoDB's TTL attribute, seconds since 1970. */
+  ttl: z.int(),
+})
+export type TurnItem = z.infer<typeof turnItem>
+
+/** Item of table Runs, key (`<runId>`, `run`). */
+export const runItem = z.strictObject({
+  runId,
+  rev: z.int().min(1),
+  nonce: z.string(),
+  request: runRequest,
+  status: z.enum(['running', 'parked', 'ended']),
+  epoch: z.int().min(1),
+  /** Who or what started it: `cli`, `api`, `schedule`. */
+  startedBy: z.string(),
+  question: question.nullable(),
+  /** Task token of the waiting Park state. Never leaves the store. */
+  token: z.string().nullable(),
+  decision: decision.nullable(),
+  /** The commit to push and where, recorded before it is pushed. */
+  publishing: z.strictObject({ ref: z.string(), commit: commitId }).nullable(),
+  /** Where the results are: keys of the reports by format. */
+  reports: z.record(z.string(), z.string()),
+  /** The run's record as of the latest step that wrote the run item. */
+  record: z.string().nullable(),
+  verdict: verdict.nullable(),
+  failure: z.strictObject({ error: z.string(), message: z.string() }).nullable(),
+  createdAt: z.iso.datetime(),
+  updatedAt: z.iso.datetime(),
+  endedAt: z.iso.datetime().nullable(),
+  ttl: z.int(),
+})
+export type RunItem = z.infer<typeof runItem>
+
+/** Item of table Runs, key (`branch#<hash of repository and branch>`, `branch`): one run a branch at a time. */
+export const branchItem = z.strictObject({
+  key: z.string(),
+  rev: z.int().min(1),
+  nonce: z.string(),
+  /** The run that holds the branch; null when none does. */
+  active: runId.nullable(),
+  head: commitId.nullable(),
+  /** Commits that we published: a head of ours starts nothing. */
+  published: z.array(commitId),
+  /** Ids of findings that published runs fixed: found again, a person took the fix out. */
+  fixed: z.array(z.string()),
+  ttl: z.int(),
+})
+export type BranchItem = z.infer<typeof branchItem>

@@ -1,0 +1,103 @@
+/** Ports of the loop to the stores, the forge and the engine. Adapters: lib/stores/, lib/forge/, lib/local/, lib/runtime/. */
+import type { TurnRole } from '../names.ts'
+import type { Agents } from './agent.ts'
+import type { BranchItem, RunItem, TurnItem } from './items.ts'
+import type { TurnRecord } from './record.ts'
+import type { RunState } from './run.ts'
+import type { Changeset, SourceInfo, Workspaces } from './workspace.ts'
+
+/**
+ * A table item under compare-and-set. `read` is strongly consistent. `write` stores the item whole, on condition that the
+ * stored `rev` is `item.rev - 1` (or that there is none, with rev 1), and answers whether it took. A write whose answer was
+ * lost and which did take is recognised by its nonce: the answer is true.
+ */
+export interface ItemStore<Key, Item> {
+  read(key: Key): Promise<Item | null>
+  write(key: Key, item: Item): Promise<boolean>
+}
+
+export interface SessionStore extends ItemStore<{ runId: string; role: TurnRole }, TurnItem> {}
+
+export interface RunStore {
+  runs: ItemStore<string, RunItem>
+  branches: ItemStore<string, BranchItem>
+  /** Adds a turn to the run's history; the same turn again changes nothing. */
+  addTurn(runId: string, record: TurnRecord): Promise<void>
+  /** The run's turns, in order. */
+  turns(runId: string): Promise<TurnRecord[]>
+  /** All runs, newest first. */
+  list(limit?: number): Promise<RunItem[]>
+  /** Takes a run and its history out of the table (`reviewloop clean`). */
+  forget(runId: string): Promise<void>
+}
+
+/** Immutable objects. */
+export interface ArtifactStore {
+  /** Writing the same key again with other bytes is a fault: `StoreConflict`. */
+  put(key: string, bytes: Uint8Array): Promise<void>
+  get(key: string): Promise<Uint8Array | null>
+  /** Deletes everything whose key starts with the prefix; nothing there is no error. */
+  deleteAll(prefix: string): Promise<void>
+}
+
+export interface Forge {
+  /** Commit at the tip of a branch; null when the branch is gone. */
+  branchHead(repository: string, branch: string): Promise<string | null>
+  /**
+   * Puts the fix commits on `target`, as design says: gone → BranchGone; ours already → 'already'; moved → HeadMoved or
+   * BranchTaken; else a push that names the expected old commit.
+   */
+  publish(request: {
+    repository: string
+    branch: string | null
+    head: string
+    /** Branch to push to, without refs/heads/. */
+    target: string
+    commit: string
+    info: SourceInfo
+    pack: Uint8Array
+    changeset: Changeset
+    signal: AbortSignal
+  }): Promise<'published' | 'already'>
+}
+
+/** The engine that drives executions: Step Functions, or the embedded one. */
+export interface Executions {
+  /** Starts an execution under a name; the same name again is no error and starts nothing. */
+  start(name: string, input: RunState): Promise<void>
+  /** Best effort: a Lambda that is running runs on. */
+  stop(name: string): Promise<void>
+  /** Wakes the Park state that waits under the token. A token that nobody waits for any more is no error. */
+  wake(token: string): Promise<void>
+}
+
+export interface Effects {
+  /** ms since 1970 */
+  now(): number
+  /** A unique value. */
+  nonce(): string
+  /** The process that holds the data folder; null in AWS. */
+  owner: string | null
+  log(level: 'debug' | 'info' | 'warn' | 'error', message: string, facts?: Record<string, unknown>): void
+}
+
+/** Everything a use case may need. A handler is given all; its IAM role decides what works. */
+export interface Ports {
+  sessions: SessionStore
+  runs: RunStore
+  artifacts: ArtifactStore
+  workspaces: Workspaces
+  agents: Agents
+  forge: Forge
+  executions: Executions
+  effects: Effects
+  /** Agents of the deployment where the policy names none. */
+  defaultAgents: readonly string[]
+}
+
+/** What an invocation is given: until when it may run, and what stops it. */
+export interface Invocation {
+  deadline: number
+  signal: AbortSignal
+  progress: (message: string) => void
+}

@@ -1,0 +1,81 @@
+/** Names that the deployed stack, the handlers and the embedded engine share. The one file of lib/ that infra/ may import. */
+
+/** The two roles that keep a session. */
+export const ROLES = ['reviewer', 'fixer'] as const
+export type Role = (typeof ROLES)[number]
+
+/** Everyone who takes turns: the certifier has a turn item but never a session. */
+export const TURN_ROLES = ['reviewer', 'fixer', 'certifier'] as const
+export type TurnRole = (typeof TURN_ROLES)[number]
+
+/** Task states of the machine: one state, one function, one folder. */
+export const TASK_STATES = [
+  'Prepare', 'Review', 'Fix', 'Certify', 'Park', 'Decide', 'Publish', 'RecordFailure', 'Close',
+] as const
+export type TaskState = (typeof TASK_STATES)[number]
+
+/** What `$.next` may say. `Done` and `Failed` are the ends that Close leads to. */
+export const STEPS = ['Prepare', 'Review', 'Fix', 'Certify', 'Park', 'Decide', 'Publish', 'Close', 'Done', 'Failed'] as const
+export type Step = (typeof STEPS)[number]
+
+/** States without a function: the choice on `$.next`, and the ends. `Stale` is where an execution that no longer speaks for its run stops. */
+export const CONTROL_STATES = ['Route', 'Done', 'Failed', 'Stale'] as const
+
+export const STATE_OF_ROLE = { reviewer: 'Review', fixer: 'Fix', certifier: 'Certify' } as const satisfies Record<TurnRole, TaskState>
+
+/** Folder below functions/ of each function; the states' names in kebab case, then the doors. */
+export const FUNCTION_FOLDERS = {
+  Prepare: 'prepare', Review: 'review', Fix: 'fix', Certify: 'certify', Park: 'park', Decide: 'decide',
+  Publish: 'publish', RecordFailure: 'record-failure', Close: 'close', Start: 'start', Show: 'show',
+} as const
+export type FunctionName = keyof typeof FUNCTION_FOLDERS
+
+/** Functions that touch source run from the container image; the others are zips. */
+export const IMAGE_FUNCTIONS = ['Prepare', 'Review', 'Fix', 'Certify', 'Publish'] as const satisfies readonly FunctionName[]
+
+/** Environment variables of the functions. A function is given only those it needs. */
+export const ENV = {
+  sessionsTable: 'REVIEWLOOP_SESSIONS_TABLE',
+  runsTable: 'REVIEWLOOP_RUNS_TABLE',
+  bucket: 'REVIEWLOOP_BUCKET',
+  /** ARN of the state machine (start, decide, record-failure). */
+  machine: 'REVIEWLOOP_MACHINE',
+  /** JSON list of the repositories that may be reviewed (start). */
+  repositories: 'REVIEWLOOP_REPOSITORIES',
+  /** Name of the secret that holds the git token (prepare, publish, start). */
+  gitTokenSecret: 'REVIEWLOOP_GIT_TOKEN_SECRET',
+  /** The git token itself: the command line, and tests. Never set on a deployed function. */
+  gitToken: 'REVIEWLOOP_GIT_TOKEN',
+  /** Default agent of the deployment. */
+  agent: 'REVIEWLOOP_AGENT',
+  /** The embedded engine's data folder. */
+  data: 'REVIEWLOOP_DATA',
+} as const
+
+/** Attributes of the tables. `Sessions` has a partition key only; `Runs` a partition and a sort key. */
+export const TABLE = {
+  pk: 'pk',
+  sk: 'sk',
+  ttl: 'ttl',
+  /** Sort keys of `Runs`: the run item and the branch lock; a turn of the history is `turnSk(n)` below `<runId>#<role>`. */
+  runSk: 'run',
+  branchSk: 'branch',
+} as const
+
+/** Partition key of a role's item, in both tables. */
+export const roleKey = (runId: string, role: TurnRole): string => `${runId}#${role}`
+export const turnSk = (turn: number): string => `turn#${String(turn).padStart(5, '0')}`
+
+/** Kinds of artifact: the first part of every object key. Below it comes the writer, then the run, then `<turn>.<fence>`. */
+export const ARTIFACTS = ['source', 'transcripts', 'records', 'changesets', 'work', 'decisions', 'reports'] as const
+export type ArtifactKind = (typeof ARTIFACTS)[number]
+
+/** Immutable object of one turn: `<kind>/<role>/<runId>/<turn>.<fence>`. */
+export const turnObjectKey = (kind: ArtifactKind, role: TurnRole, runId: string, turn: number, fence: number): string =>
+  `${kind}/${role}/${runId}/${turn}.${fence}`
+
+/** A run never waits for a person longer than this: the engine's timers and Lambda's tokens both stay below it. */
+export const MAX_PARK_DAYS = 24
+
+/** Execution of a run's epoch. A name cannot be used again, so an epoch has one execution. */
+export const executionName = (runId: string, epoch: number): string => `${runId}-${epoch}`
