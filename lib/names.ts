@@ -9,9 +9,7 @@ export const TURN_ROLES = ['reviewer', 'fixer', 'certifier'] as const
 export type TurnRole = (typeof TURN_ROLES)[number]
 
 /** Task states of the machine: one state, one function, one folder. */
-export const TASK_STATES = [
-  'Prepare', 'Review', 'Fix', 'Certify', 'Park', 'Decide', 'Publish', 'RecordFailure', 'Close',
-] as const
+export const TASK_STATES = ['Prepare', 'Review', 'Fix', 'Certify', 'Park', 'Decide', 'Publish', 'RecordFailure', 'Close'] as const
 export type TaskState = (typeof TASK_STATES)[number]
 
 /** What `$.next` may say. `Done` and `Failed` are the ends that Close leads to. */
@@ -25,8 +23,17 @@ export const STATE_OF_ROLE = { reviewer: 'Review', fixer: 'Fix', certifier: 'Cer
 
 /** Folder below functions/ of each function; the states' names in kebab case, then the doors. */
 export const FUNCTION_FOLDERS = {
-  Prepare: 'prepare', Review: 'review', Fix: 'fix', Certify: 'certify', Park: 'park', Decide: 'decide',
-  Publish: 'publish', RecordFailure: 'record-failure', Close: 'close', Start: 'start', Show: 'show',
+  Prepare: 'prepare',
+  Review: 'review',
+  Fix: 'fix',
+  Certify: 'certify',
+  Park: 'park',
+  Decide: 'decide',
+  Publish: 'publish',
+  RecordFailure: 'record-failure',
+  Close: 'close',
+  Start: 'start',
+  Show: 'show',
 } as const
 export type FunctionName = keyof typeof FUNCTION_FOLDERS
 

@@ -65,9 +65,7 @@ export type Prompt =
 
 export type SessionUse =
   /** No session: nothing is kept past the turn. An id of ours may be given for an agent that wants one. */
-  | { mode: 'none' }
-  | { mode: 'start'; id: string | null }
-  | { mode: 'resume'; id: string }
+  { mode: 'none' } | { mode: 'start'; id: string | null } | { mode: 'resume'; id: string }
 
 export interface AgentTurn {
   role: TurnRole
@@ -97,7 +95,12 @@ export type AgentResult =
   | { kind: 'session_lost'; reason: string; usage: Usage }
   | { kind: 'limit'; limit: LimitName; usage: Usage; sessionId: string | null }
   | { kind: 'refused'; reason: string; usage: Usage }
-  | { kind: 'failed'; error: 'AgentThrottled' | 'AgentOverloaded' | 'AgentTimedOut' | 'AgentCancelled' | 'AgentFailed'; reason: string; usage: Usage }
+  | {
+      kind: 'failed'
+      error: 'AgentThrottled' | 'AgentOverloaded' | 'AgentTimedOut' | 'AgentCancelled' | 'AgentFailed'
+      reason: string
+      usage: Usage
+    }
 
 export interface Agent {
   readonly id: string

@@ -31,7 +31,18 @@ export type Finding = z.infer<typeof finding>
 
 /** One thing that happened to a finding. */
 export const findingEvent = z.strictObject({
-  event: z.enum(['raised', 'still-open', 'given-to-fixer', 'fixed', 'not-fixed', 'declined', 'selected', 'reopened', 'added-by-person', 'withdrawn']),
+  event: z.enum([
+    'raised',
+    'still-open',
+    'given-to-fixer',
+    'fixed',
+    'not-fixed',
+    'declined',
+    'selected',
+    'reopened',
+    'added-by-person',
+    'withdrawn',
+  ]),
   turn: z.int().min(0),
   round: z.int().min(0),
   /** The fix commit, for `fixed` and `given-to-fixer`. */

@@ -16,7 +16,11 @@ export const policy = z.strictObject({
       reviewer: z.enum(['run', 'turn']).default('run'),
       fixer: z.enum(['run', 'cycle']).default('run'),
       /** Minutes after which a stored session is not resumed. */
-      max_idle: z.int().min(1).max(7 * 24 * 60).default(60),
+      max_idle: z
+        .int()
+        .min(1)
+        .max(7 * 24 * 60)
+        .default(60),
       /** Input tokens of a session past which it is not resumed. */
       max_tokens: z.int().min(1000).default(150_000),
     })
@@ -27,7 +31,11 @@ export const policy = z.strictObject({
   /** never: nobody is there to ask, so Park is Publish (changes requested). */
   ask: z.enum(['always', 'never']).default('always'),
   /** Hours a parked run waits for a person; at most 24 days. */
-  ask_hours: z.int().min(1).max(24 * 24).default(72),
+  ask_hours: z
+    .int()
+    .min(1)
+    .max(24 * 24)
+    .default(72),
   block_on: z.array(severity).default(['error', 'warning']),
   /** What becomes of a changed file that no reviewer looked at: block (a person has to answer) or disclose. */
   unread: z.enum(['block', 'disclose']).default('block'),

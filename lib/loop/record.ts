@@ -86,5 +86,12 @@ export const runRecord = z.strictObject({
 export type RunRecord = z.infer<typeof runRecord>
 
 export const emptyRecord = (): RunRecord => ({
-  findings: [], turns: [], decisions: [], certificates: [], commits: [], skipped: [], notices: [], given: [],
+  findings: [],
+  turns: [],
+  decisions: [],
+  certificates: [],
+  commits: [],
+  skipped: [],
+  notices: [],
+  given: [],
 })

@@ -69,8 +69,21 @@ export const OUTCOMES = ['approved', 'changes-requested', 'aborted', 'superseded
 export const verdict = z.strictObject({
   outcome: z.enum(OUTCOMES),
   reason: z.enum([
-    'nothing-to-review', 'clean', 'certified', 'by-person', 'not-certified', 'open-findings', 'no-change', 'stuck', 'limit',
-    'rounds', 'skipped', 'expired', 'aborted', 'superseded', 'failed',
+    'nothing-to-review',
+    'clean',
+    'certified',
+    'by-person',
+    'not-certified',
+    'open-findings',
+    'no-change',
+    'stuck',
+    'limit',
+    'rounds',
+    'skipped',
+    'expired',
+    'aborted',
+    'superseded',
+    'failed',
   ]),
   /** The person, where one decided. */
   by: z.string().nullable(),
@@ -123,5 +136,8 @@ export const runState = z.strictObject({
 export type RunState = z.infer<typeof runState>
 
 /** State after `RecordFailure`'s Catch: the run's state is kept, the error stands beside it. */
-export const stateWithError = z.object({ ...runState.shape, error: z.object({ Error: z.string(), Cause: z.string().optional() }).optional() })
+export const stateWithError = z.object({
+  ...runState.shape,
+  error: z.object({ Error: z.string(), Cause: z.string().optional() }).optional(),
+})
 export type StateWithError = z.infer<typeof stateWithError>

@@ -94,7 +94,11 @@ export interface Workspaces {
    * Fetches once, within limits on bytes, files and depth, and gives the snapshot. The credential is used here and goes no further.
    * Errors: FetchFailed, FetchRefused, NoCommit, BaseUnreachable, ChangeTooLarge, GitTimedOut.
    */
-  fetch(source: { repository: string; branch: string | null; base: string; head: string }, limits: Policy['limits'], signal: AbortSignal): Promise<FetchedSource>
+  fetch(
+    source: { repository: string; branch: string | null; base: string; head: string },
+    limits: Policy['limits'],
+    signal: AbortSignal,
+  ): Promise<FetchedSource>
   open(options: {
     info: SourceInfo
     pack: Uint8Array
