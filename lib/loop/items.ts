@@ -110,8 +110,8 @@ export const branchItem = z.strictObject({
   /** The run that holds the branch; null when none does. */
   active: runId.nullable(),
   head: commitId.nullable(),
-  /** Commits that we published: a head of ours starts nothing. */
-  published: z.array(commitId),
+  /** Commits that we published, and the run: a head of ours starts nothing. */
+  published: z.array(z.strictObject({ commit: commitId, run: runId })),
   /** Ids of findings that published runs fixed: found again, a person took the fix out. */
   fixed: z.array(z.string()),
   ttl: z.int(),

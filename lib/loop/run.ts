@@ -1,6 +1,6 @@
 /** The run: what is asked for, and the state that travels through the state machine. */
 import * as z from 'zod'
-import { STEPS } from '../names.ts'
+import { MAX_PARK_DAYS, STEPS } from '../names.ts'
 import { policy } from './policy.ts'
 
 export const runId = z.string().regex(/^r-[0-9a-f]{16}$/)
@@ -98,6 +98,11 @@ export const loopPolicy = z.strictObject({
   certify: z.enum(['auto', 'always', 'never']),
   ask: z.enum(['always', 'never']),
   continuations: z.int().min(0),
+  /** Seconds a parked run waits for a person: the time-out of the Park state. */
+  askSeconds: z
+    .int()
+    .min(1)
+    .max(MAX_PARK_DAYS * 24 * 3600),
 })
 export type LoopPolicy = z.infer<typeof loopPolicy>
 

@@ -96,7 +96,8 @@ export interface Workspaces {
    */
   fetch(
     source: { repository: string; branch: string | null; base: string; head: string },
-    limits: Policy['limits'],
+    /** Limits by the settings file's text at the tip of the base branch, which is the first thing fetched. */
+    limits: (settings: string | null) => Policy['limits'],
     signal: AbortSignal,
   ): Promise<FetchedSource>
   open(options: {
