@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { ROLES, TURN_ROLES, type Role } from '../names.ts'
 import { decision, question } from './decision.ts'
-import { turnRecord } from './record.ts'
+import { turnRecord, usage } from './record.ts'
 import { commitId, runId, runRequest, runState, verdict } from './run.ts'
 
 /** Roles never meet, in types: a session id is branded with its role. */
@@ -63,6 +63,8 @@ export const turnItem = z.strictObject({
       leaseUntil: z.int().min(0),
       /** The process that holds the data folder; null in AWS. A lease of an earlier owner is over. */
       owner: z.string().nullable(),
+      /** What earlier attempts of the turn used that gave their lease back: a failed call counts. */
+      used: usage.optional(),
     })
     .nullable(),
   failed: z.strictObject({ turn: z.int().min(1), error: z.string(), message: z.string() }).nullable(),

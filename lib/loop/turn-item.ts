@@ -1,0 +1,171 @@
+/**
+ * The protocol of a turn, as pure transitions of the one item it is claimed, fenced and finished on: old item in, new item out.
+ * The store only compares and sets. Each row of the table in docs/architecture.md is a row of the tests.
+ */
+import type { TurnRole } from '../names.ts'
+import type { ErrorName } from './errors.ts'
+import type { Checkpoint, SessionRecord, TurnItem } from './items.ts'
+import type { TurnRecord, Usage } from './record.ts'
+import type { RunState } from './run.ts'
+import { addUsage } from './usage.ts'
+
+/** Seconds that an item outlives its last write; Park puts it further out. */
+export const ITEM_TTL_SECONDS = 30 * 24 * 60 * 60
+
+export interface ClaimRequest {
+  runId: string
+  role: TurnRole
+  turn: number
+  epoch: number
+  input: RunState
+  /** ms since 1970 */
+  leaseUntil: number
+  now: number
+  owner: string | null
+  nonce: string
+}
+
+export type ClaimAnswer =
+  /** Write `item`, then run from `input`: the recorded one where the turn was entered before. */
+  | { kind: 'run'; item: TurnItem; input: RunState; fence: number }
+  | { kind: 'busy'; until: number }
+  | { kind: 'done'; state: RunState; record: TurnRecord }
+  | { kind: 'failed'; error: string; message: string }
+  | { kind: 'stale'; error: 'StaleTurn' | 'StaleExecution'; why: string }
+
+/** What the worker of a turn is known by. */
+export interface Holder {
+  turn: number
+  fence: number
+}
+
+export interface FinishRequest extends Holder {
+  state: RunState
+  record: TurnRecord
+  /** The session that the next turn resumes; `keep` leaves what was there. */
+  session: SessionRecord | null | 'keep'
+  checkpoint: Checkpoint | null
+  fingerprint: string | null
+  now: number
+  nonce: string
+}
+
+export type FinishAnswer =
+  | { kind: 'write'; item: TurnItem }
+  | { kind: 'discard' }
+  | { kind: 'recorded'; state: RunState; record: TurnRecord }
+
+interface Stamp {
+  now: number
+  nonce: string
+}
+
+const emptyItem = (runId: string, role: TurnRole): TurnItem => ({
+  runId,
+  role,
+  rev: 0,
+  nonce: '',
+  epoch: 0,
+  fence: 0,
+  closed: false,
+  session: null,
+  checkpoint: null,
+  done: null,
+  running: null,
+  failed: null,
+  fingerprints: [],
+  ttl: 0,
+})
+
+/** The item as it is written next: a new version under a new nonce, with its TTL moved on and never back. */
+const revised = (item: TurnItem, { now, nonce }: Stamp, change: Partial<TurnItem>): TurnItem => ({
+  ...item,
+  ...change,
+  rev: item.rev + 1,
+  nonce,
+  ttl: Math.max(item.ttl, Math.floor(now / 1000) + ITEM_TTL_SECONDS),
+})
+
+/** The session that a turn may look at: what is past its time is void, while the item's fence and turn are not. */
+export const liveSession = (item: TurnItem, now: number): SessionRecord | null =>
+  item.session && Date.parse(item.session.expiresAt) > now && item.ttl * 1000 > now ? item.session : null
+
+const holds = (item: TurnItem, { turn, fence }: Holder): boolean => !item.closed && item.running?.turn === turn && item.fence === fence
+
+export function claim(item: TurnItem | null, request: ClaimRequest): ClaimAnswer {
+  const { turn, epoch, now, owner } = request
+  const old = item ?? emptyItem(request.runId, request.role)
+  if (old.closed) return { kind: 'stale', error: 'StaleExecution', why: 'the run has ended' }
+  if (old.epoch > epoch) return { kind: 'stale', error: 'StaleExecution', why: `epoch ${old.epoch} speaks for the run, not ${epoch}` }
+  const { running, done, failed } = old
+  if (running?.turn === turn) {
+    if (running.leaseUntil > now && running.owner === owner) return { kind: 'busy', until: running.leaseUntil }
+  } else {
+    const latest = Math.max(running?.turn ?? 0, done?.turn ?? 0, failed?.turn ?? 0)
+    if (latest > turn) return { kind: 'stale', error: 'StaleTurn', why: `turn ${latest} is after turn ${turn}` }
+    if (done?.turn === turn) return { kind: 'done', state: { ...done.state, epoch }, record: done.record }
+    if (failed?.turn === turn) return { kind: 'failed', error: failed.error, message: failed.message }
+  }
+  // Entered again, a turn gets the input of its first entry; only the execution that speaks for it is another.
+  const input = { ...(running?.turn === turn ? running.input : request.input), epoch }
+  const used = running?.turn === turn ? running.used : undefined
+  const fence = old.fence + 1
+  const next = revised(old, request, {
+    epoch,
+    fence,
+    // Void is void: the new TTL must not bring an expired session back.
+    session: liveSession(old, now),
+    running: { turn, input, leaseUntil: request.leaseUntil, owner, ...(used && { used }) },
+  })
+  return { kind: 'run', item: next, input, fence }
+}
+
+/** Session, checkpoint and the state that follows move together, in this one write. */
+export function finish(item: TurnItem | null, request: FinishRequest): FinishAnswer {
+  if (!item || item.closed) return { kind: 'discard' }
+  const { turn, fence, record, checkpoint, fingerprint } = request
+  if (!holds(item, { turn, fence })) {
+    const recorded = item.running === null && item.done?.turn === turn
+    return recorded && item.done ? { kind: 'recorded', state: item.done.state, record: item.done.record } : { kind: 'discard' }
+  }
+  const next = revised(item, request, {
+    session: request.session === 'keep' ? item.session : request.session,
+    checkpoint,
+    done: { turn, state: { ...request.state, turn, epoch: item.epoch }, record },
+    running: null,
+    failed: null,
+    fingerprints: fingerprint === null || item.fingerprints.includes(fingerprint) ? item.fingerprints : [...item.fingerprints, fingerprint],
+  })
+  return { kind: 'write', item: next }
+}
+
+/** Gives the lease back, so that the turn may be claimed at once. null: nothing of ours to give back. */
+export function release(item: TurnItem | null, request: Holder & Stamp & { used: Usage | null }): TurnItem | null {
+  if (!item?.running || !holds(item, request)) return null
+  const used = request.used ? addUsage(item.running.used ?? null, request.used) : item.running.used
+  return revised(item, request, { running: { ...item.running, leaseUntil: 0, ...(used && { used }) } })
+}
+
+/** The turn has failed and stays so; what finished before it is kept. null: not ours to fail. */
+export function failForGood(item: TurnItem | null, request: Holder & Stamp & { error: ErrorName; message: string }): TurnItem | null {
+  if (!item || !holds(item, request)) return null
+  return revised(item, request, { running: null, failed: { turn: request.turn, error: request.error, message: request.message } })
+}
+
+/** The run has ended: no claim, no late finish. Ids go, fingerprints stay. A tombstone is given back as it is. */
+export function tombstone(item: TurnItem | null, request: Stamp & { runId: string; role: TurnRole }): TurnItem {
+  if (item?.closed) return item
+  const old = item ?? emptyItem(request.runId, request.role)
+  return revised(old, request, { fence: old.fence + 1, closed: true, session: null, checkpoint: null, running: null })
+}
+
+/** Park's: the item and its session live past `until` (ms since 1970). What is void already stays so. null: nothing to do. */
+export function extendTtl(item: TurnItem | null, request: Stamp & { until: number }): TurnItem | null {
+  if (!item || item.closed) return null
+  const ttl = Math.ceil(request.until / 1000)
+  const live = liveSession(item, request.now)
+  const session = live && { ...live, expiresAt: new Date(Math.max(Date.parse(live.expiresAt), request.until)).toISOString() }
+  if (item.ttl >= ttl && session?.expiresAt === item.session?.expiresAt) return null
+  const next = revised(item, request, { session })
+  return { ...next, ttl: Math.max(next.ttl, ttl) }
+}

@@ -1,0 +1,22 @@
+/** The two tables as CreateTable takes them: for the embedded engine and the tests. The deployed stack defines the same keys. */
+import { CreateTableCommand, type CreateTableCommandInput, type DynamoDBClient, ResourceInUseException } from '@aws-sdk/client-dynamodb'
+import { TABLE } from '../../names.ts'
+
+const table = (name: string, ...keys: string[]): CreateTableCommandInput => ({
+  TableName: name,
+  BillingMode: 'PAY_PER_REQUEST',
+  AttributeDefinitions: keys.map((key) => ({ AttributeName: key, AttributeType: 'S' })),
+  KeySchema: keys.map((key, index) => ({ AttributeName: key, KeyType: index === 0 ? 'HASH' : 'RANGE' })),
+})
+
+export const sessionsTable = (name: string): CreateTableCommandInput => table(name, TABLE.pk)
+export const runsTable = (name: string): CreateTableCommandInput => table(name, TABLE.pk, TABLE.sk)
+
+/** Creates both; those that exist are left as they are. */
+export const createTables = async (client: DynamoDBClient, names: { sessions: string; runs: string }): Promise<void> => {
+  for (const input of [sessionsTable(names.sessions), runsTable(names.runs)]) {
+    await client.send(new CreateTableCommand(input)).catch((error: unknown) => {
+      if (!(error instanceof ResourceInUseException)) throw error
+    })
+  }
+}

@@ -1,0 +1,161 @@
+/** A working copy in memory, for tests of the loop: files are text by path, a commit id is a hash of what it holds. */
+import { createHash } from 'node:crypto'
+import type { DiffFile } from '../../lib/loop/diff.ts'
+import { LoopError } from '../../lib/loop/errors.ts'
+import type { EditFiles, FetchedSource, FileChange, ReadFiles, Work, Workspace, Workspaces } from '../../lib/loop/workspace.ts'
+
+type Files = Record<string, string>
+type OpenOptions = Parameters<Workspaces['open']>[0]
+
+export const commitIdOf = (text: string): string => createHash('sha1').update(text).digest('hex')
+
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
+const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
+
+const apply = (files: Files, changes: readonly FileChange[]): Files => {
+  const next = { ...files }
+  for (const change of changes) {
+    if (change.kind === 'delete') delete next[change.path]
+    else next[change.path] = Buffer.from(change.content, 'base64').toString()
+  }
+  return next
+}
+
+const changesBetween = (before: Files, after: Files): FileChange[] =>
+  [...new Set([...Object.keys(before), ...Object.keys(after)])].sort().flatMap((path): FileChange[] => {
+    const text = after[path]
+    if (text === before[path]) return []
+    return text === undefined
+      ? [{ kind: 'delete', path }]
+      : [{ kind: 'write', path, mode: '100644', content: Buffer.from(text).toString('base64') }]
+  })
+
+/** Whole files: every line of the new one is an added line. */
+const diffBetween = (before: Files, after: Files): DiffFile[] =>
+  changesBetween(before, after).map((change) => {
+    const lines =
+      change.kind === 'delete' ? [] : (after[change.path] ?? '').split('\n').filter((line, at, all) => line !== '' || at < all.length - 1)
+    return {
+      path: change.path,
+      oldPath: null,
+      status: change.kind === 'delete' ? 'deleted' : before[change.path] === undefined ? 'added' : 'modified',
+      oldMode: before[change.path] === undefined ? null : '100644',
+      newMode: change.kind === 'delete' ? null : '100644',
+      omitted: null,
+      hunks: [
+        {
+          oldStart: 0,
+          oldCount: 0,
+          newStart: 1,
+          newCount: lines.length,
+          lines: lines.map((text, at) => ({ kind: 'added' as const, text, oldLine: null, newLine: at + 1 })),
+        },
+      ],
+    }
+  })
+
+export class FakeWorkspace implements Workspace {
+  readonly root = '/workspace'
+  commit: string
+  closed = false
+  restored = 0
+  now: Files
+  readonly files: ReadFiles
+  readonly edits: EditFiles | null
+  readonly #base: Files
+  readonly #work: Work | null
+  #standing: Files
+
+  constructor(base: Files, standing: Files, commit: string, options: OpenOptions) {
+    this.#base = base
+    this.#standing = standing
+    this.#work = options.work
+    this.commit = commit
+    this.now = apply(standing, options.work?.changes ?? [])
+    this.files = {
+      list: async () => Object.keys(this.now).sort(),
+      read: async (path) => {
+        const text = this.now[path]
+        return text === undefined ? null : bytesOf(text)
+      },
+    }
+    this.edits = options.editable ? this.#editor() : null
+  }
+
+  #editor(): EditFiles {
+    return {
+      write: async (path, bytes) => {
+        this.now[path] = textOf(bytes)
+      },
+      edit: async (path, before, after) => {
+        const parts = (this.now[path] ?? '').split(before)
+        if (parts.length !== 2) throw new LoopError('EditRefused', `${path}: the text stands there ${parts.length - 1} times.`)
+        this.now[path] = parts.join(after)
+      },
+      remove: async (path) => {
+        delete this.now[path]
+      },
+    }
+  }
+
+  diff = async () => diffBetween(this.#base, this.#standing)
+  changed = async () => changesBetween(this.#standing, this.now).map((change) => change.path)
+  saveWork = async () => {
+    const changes = changesBetween(this.#standing, this.now)
+    return changes.length > 0 ? { commit: this.commit, changes } : null
+  }
+  commitAll = async (message: string, time: number) => {
+    const changes = changesBetween(this.#standing, this.now)
+    if (changes.length === 0) return null
+    this.commit = commitIdOf(JSON.stringify([this.commit, message, time, changes]))
+    this.#standing = { ...this.now }
+    return { id: this.commit, message, time, changes }
+  }
+  patch = async () =>
+    changesBetween(this.#base, this.#standing)
+      .map((change) => `${change.kind} ${change.path}\n`)
+      .join('')
+  restore = async () => {
+    this.restored++
+    this.now = apply(this.#standing, this.#work?.changes ?? [])
+  }
+  close = async () => {
+    this.closed = true
+  }
+}
+
+/** `base` and `head` are the files on both sides of the change. Every copy that was opened is kept. */
+export class FakeWorkspaces implements Workspaces {
+  base: Files
+  head: Files
+  settings: string | null = null
+  readonly opened: FakeWorkspace[] = []
+
+  constructor({ base = { 'a.js': 'one\n' }, head = { 'a.js': 'one\ntwo\n' } }: { base?: Files; head?: Files } = {}) {
+    this.base = base
+    this.head = head
+  }
+
+  fetch: Workspaces['fetch'] = async (source, limits): Promise<FetchedSource> => {
+    limits(this.settings)
+    const files = changesBetween(this.base, this.head).length
+    return {
+      mergeBase: source.base,
+      head: source.head,
+      base: source.base,
+      pack: bytesOf('pack'),
+      settings: this.settings,
+      headSettingsDiffer: false,
+      files,
+      empty: files === 0,
+    }
+  }
+
+  open: Workspaces['open'] = async (options) => {
+    const commits = options.changeset?.commits ?? []
+    const standing = commits.reduce((files, commit) => apply(files, commit.changes), this.head)
+    const workspace = new FakeWorkspace(this.base, standing, commits.at(-1)?.id ?? options.info.head, options)
+    this.opened.push(workspace)
+    return workspace
+  }
+}
