@@ -65,6 +65,8 @@ export interface Workspace {
   patch(): Promise<string>
   /** Back to the turn's start: the commit, and the work it was opened with. */
   restore(): Promise<void>
+  /** Back to the commit alone. The work it was opened with is forgotten, by later calls of `restore` too: its checkpoint was lost. */
+  restoreCommit(): Promise<void>
   /** Removes the working copy. */
   close(): Promise<void>
 }

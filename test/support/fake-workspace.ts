@@ -63,7 +63,7 @@ export class FakeWorkspace implements Workspace {
   readonly files: ReadFiles
   readonly edits: EditFiles | null
   readonly #base: Files
-  readonly #work: Work | null
+  #work: Work | null
   #standing: Files
 
   constructor(base: Files, standing: Files, commit: string, options: OpenOptions) {
@@ -118,6 +118,10 @@ export class FakeWorkspace implements Workspace {
   restore = async () => {
     this.restored++
     this.now = apply(this.#standing, this.#work?.changes ?? [])
+  }
+  restoreCommit = async () => {
+    this.#work = null
+    await this.restore()
   }
   close = async () => {
     this.closed = true
