@@ -1,0 +1,190 @@
+/** Findings as agents give them, checked against workspace and diff; their ids; and what the policy says of them. */
+import { createHash } from 'node:crypto'
+import picomatch from 'picomatch'
+import { addedLines, type DiffFile } from './diff.ts'
+import { severity, type Finding, type FindingDraft, type Severity, type TrackedFinding } from './finding.ts'
+import type { SkippedFile } from './output.ts'
+import type { Policy } from './policy.ts'
+import { printable, redact } from './redact.ts'
+
+/** Text of a line (from 1) of a file as it is now, without its LF; null past the file's end and where there is no such file. */
+export type LineText = (file: string, line: number) => string | null
+
+/** What findings are checked against. Only paths that `normalisePath` gives are asked for. */
+export interface FindingContext {
+  diff: readonly DiffFile[]
+  /** The files of the workspace. */
+  files: ReadonlySet<string> | ((path: string) => boolean)
+  /** Whether the path, or a folder on the way to it, is a symlink. */
+  isSymlink?: (path: string) => boolean
+  lineText: LineText
+}
+
+export interface CheckedFindings {
+  findings: Finding[]
+  /** Never "clean": what is here has to be mended by the agent, or told to people. */
+  refused: { draft: FindingDraft; reason: string }[]
+}
+
+/** `lineText` over contents that are in memory. Lines end at LF alone. */
+export const lineTextOf = (contents: ReadonlyMap<string, string>): LineText => {
+  const split = new Map<string, string[]>()
+  return (file, line) => {
+    const content = contents.get(file)
+    if (content === undefined) return null
+    const lines = split.get(file) ?? content.replace(/\n$/, '').split('\n')
+    split.set(file, lines)
+    return lines[line - 1] ?? null
+  }
+}
+
+/** A path from the root of the repository, with forward slashes; or why it is none. */
+export const normalisePath = (path: string): { path: string } | { reason: string } => {
+  if (path.includes('\0')) return { reason: 'the path holds a NUL' }
+  const slashed = path.replaceAll('\\', '/')
+  if (/^(?:\/|~|[A-Za-z]:)/.test(slashed)) return { reason: 'the path is absolute' }
+  const parts = slashed.split('/').filter((part) => part !== '' && part !== '.')
+  if (parts.includes('..')) return { reason: 'the path climbs out with ".."' }
+  // File systems that fold case, and ones that drop trailing dots and spaces, take these for .git as well.
+  if (parts.some((part) => /^(?:\.git|git~1)[. ]*$/i.test(part))) return { reason: 'the path lies in .git' }
+  return parts.length ? { path: parts.join('/') } : { reason: 'the path names no file' }
+}
+
+type Place = Pick<FindingDraft, 'file' | 'rule' | 'line'>
+
+/**
+ * Ids that stay when lines above move: `f-` and 10 hex digits of file, rule, the line's text with its white space collapsed
+ * ('' for a whole file), and its place among equal lines. Two drafts of one rule on one line are one finding.
+ */
+export const findingIds = (drafts: readonly Place[], lineText: LineText): string[] => {
+  const keys = drafts.map(({ file, rule, line }) => {
+    const text = line === undefined ? '' : (lineText(file, line) ?? '')
+    return [file, rule, text.trim().replace(/\s+/g, ' ')]
+  })
+  const linesOf = new Map<string, number[]>()
+  for (const [index, key] of keys.entries()) {
+    const lines = linesOf.get(JSON.stringify(key)) ?? []
+    linesOf.set(JSON.stringify(key), [...lines, drafts[index]?.line ?? 0])
+  }
+  return keys.map((key, index) => {
+    const lines = [...new Set(linesOf.get(JSON.stringify(key)))].toSorted((a, b) => a - b)
+    const ordinal = lines.indexOf(drafts[index]?.line ?? 0)
+    return `f-${createHash('sha256')
+      .update(JSON.stringify([...key, ordinal]))
+      .digest('hex')
+      .slice(0, 10)}`
+  })
+}
+
+/**
+ * Checks what an agent or a person gave. Refused: a path that leaves the workspace, is a symlink or names no file of it or of the
+ * diff. Kept as a finding of the whole file: a line that the change did not add, or past the file's end. A missing action is
+ * `ask-user`. Of two with one id the more severe is kept, with both texts. Texts come out redacted.
+ */
+export const checkFindings = (drafts: readonly FindingDraft[], context: FindingContext): CheckedFindings => {
+  const refused: CheckedFindings['refused'] = []
+  const placed: FindingDraft[] = []
+  for (const draft of drafts) {
+    const file = placeFile(draft.file, context)
+    if ('reason' in file) refused.push({ draft, reason: file.reason })
+    else placed.push(place(draft, file.path, context))
+  }
+  const ids = findingIds(placed, context.lineText)
+  const byId = new Map<string, Finding>()
+  for (const [index, draft] of placed.entries()) {
+    const id = ids[index] ?? ''
+    const found = anchor(draft, id, context)
+    const other = byId.get(id)
+    byId.set(id, other ? merge(other, found) : found)
+  }
+  return { findings: [...byId.values()], refused }
+}
+
+const clean = (text: string): string => printable(redact(text)).trim() || '(no text)'
+
+const placeFile = (given: string, { diff, files, isSymlink }: FindingContext): { path: string } | { reason: string } => {
+  const normal = normalisePath(given)
+  if ('reason' in normal) return normal
+  const { path } = normal
+  if (isSymlink?.(path)) return { reason: 'the path is a symlink' }
+  if (typeof files === 'function' ? files(path) : files.has(path)) return normal
+  const renamed = diff.find(({ oldPath }) => oldPath === path)
+  if (renamed) return { path: renamed.path }
+  // A deleted file is no longer in the workspace, but what its removal breaks may be said of it.
+  return diff.some((file) => file.path === path) ? normal : { reason: 'there is no such file in the workspace' }
+}
+
+/** First and last line in order and inside the file; neither where the file has no such line. */
+const place = ({ line, endLine, ...draft }: FindingDraft, file: string, { lineText }: FindingContext): FindingDraft => {
+  const rest = { ...draft, file, rule: clean(draft.rule), text: clean(draft.text) }
+  const [from = endLine, to = line] = [line, endLine]
+  if (from === undefined || to === undefined) return rest
+  const first = Math.min(from, to)
+  if (lineText(file, first) === null) return rest
+  const last = lastLine(file, first, Math.max(from, to), lineText)
+  return { ...rest, line: first, ...(last > first && { endLine: last }) }
+}
+
+/** The last line that exists from `low`, which does, up to `high`. */
+const lastLine = (file: string, low: number, high: number, lineText: LineText): number => {
+  let [first, last] = [low, high]
+  while (first < last) {
+    const middle = first + Math.ceil((last - first) / 2)
+    if (lineText(file, middle) === null) last = middle - 1
+    else first = middle
+  }
+  return first
+}
+
+/** A line that the change did not add is said in the text; the finding is then one of the whole file. */
+const anchor = ({ line, endLine, ...draft }: FindingDraft, id: string, { diff }: FindingContext): Finding => {
+  const found = { ...draft, id, action: draft.action ?? 'ask-user' }
+  if (line === undefined) return { ...found, inDiff: false }
+  const file = diff.find(({ path }) => path === draft.file)
+  const added = file ? addedLines(file) : new Set<number>()
+  const inDiff = added.has(line) || (endLine !== undefined && [...added].some((number) => number > line && number <= endLine))
+  if (!inDiff) return { ...found, text: `${found.text.slice(0, 7900)} (line ${line})`, inDiff }
+  return { ...found, line, ...(endLine !== undefined && { endLine }), inDiff }
+}
+
+/** 0 is the most severe. */
+export const severityRank = (given: Severity): number => severity.options.indexOf(given)
+
+/** One finding of two with the same id: the more severe, and both texts. */
+const merge = (a: Finding, b: Finding): Finding => {
+  const [kept, other] = severityRank(b.severity) < severityRank(a.severity) ? [b, a] : [a, b]
+  return kept.text.includes(other.text) ? kept : { ...kept, text: `${kept.text}\n${other.text}`.slice(0, 8000) }
+}
+
+/** Rule of the findings that stand for what nobody looked at. */
+export const NOT_REVIEWED = 'not-reviewed'
+
+/** A missing look is never clean: a finding for each file that was skipped, unless the policy ignores it. */
+export const notReviewed = (skipped: readonly SkippedFile[], policy: Pick<Policy, 'ignore' | 'unread'>): FindingDraft[] =>
+  skipped
+    .filter(({ file }) => !isIgnored(policy, file))
+    .map(({ file, reason }) => ({
+      rule: NOT_REVIEWED,
+      ...(policy.unread === 'block' ? { severity: 'warning', action: 'ask-user' } : { severity: 'info', action: 'no-op' }),
+      file,
+      text: `Not reviewed: ${reason}`.slice(0, 8000),
+    }))
+
+const matchers = new WeakMap<readonly string[], (path: string) => boolean>()
+
+/** Whether the policy's `ignore` matches the path. Globs see dot files; a pattern that ends in a slash means all below the folder. */
+export const isIgnored = ({ ignore }: Pick<Policy, 'ignore'>, path: string): boolean => {
+  const known = matchers.get(ignore)
+  const matches =
+    known ??
+    picomatch(
+      ignore.map((glob) => (glob.endsWith('/') ? `${glob}**` : glob)),
+      { dot: true },
+    )
+  if (!known) matchers.set(ignore, matches)
+  return matches(path)
+}
+
+/** Whether a finding stands in the way of approval: open, and of a severity that blocks or for a person to decide. */
+export const isBlocking = ({ block_on }: Pick<Policy, 'block_on'>, finding: Finding | TrackedFinding): boolean =>
+  (!('status' in finding) || finding.status === 'open') && (block_on.includes(finding.severity) || finding.action === 'ask-user')
