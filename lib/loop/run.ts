@@ -1,7 +1,7 @@
 /** The run: what is asked for, and the state that travels through the state machine. */
 import * as z from 'zod'
 import { MAX_PARK_DAYS, STEPS } from '../names.ts'
-import { policy } from './policy.ts'
+import { settings } from './policy.ts'
 
 export const runId = z.string().regex(/^r-[0-9a-f]{16}$/)
 export const commitId = z.string().regex(/^[0-9a-f]{40}$/)
@@ -16,7 +16,7 @@ export const runRequest = z.strictObject({
   base: commitId,
   head: commitId,
   /** Overrides of the settings file, as given by whoever starts the run. */
-  overrides: policy.partial().default({}),
+  overrides: settings.default({}),
   attempt: z.int().min(1).default(1),
   /** Branch to put the fixes on; null: `reviewloop/<run>`. */
   publishTo: z.string().min(1).max(255).nullable().default(null),

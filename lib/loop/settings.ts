@@ -1,0 +1,129 @@
+/** Reading the settings file: what is wrong with it is said with file, line, key and what is allowed. */
+import { isAlias, isMap, isNode, isScalar, LineCounter, type Document, type ParsedNode, parseDocument, visit } from 'yaml'
+import * as z from 'zod'
+import { LoopError } from './errors.ts'
+import { policy, type Policy, settings, type Settings } from './policy.ts'
+import { oneLine } from './redact.ts'
+import { allowedAt, type JsonSchema } from './settings-schema.ts'
+
+const MOST_BYTES = 64 * 1024
+const MOST_PROBLEMS = 10
+
+interface Problem {
+  line: number
+  column: number
+  /** Path of the key, e.g. `limits.files`; '' for the file itself. */
+  key: string
+  message: string
+  allowed: string | null
+}
+
+/** JSON schema of the settings file, for editors and docs. */
+export const settingsJsonSchema = (): JsonSchema => z.toJSONSchema(settings, { io: 'input' }) as JsonSchema
+
+/**
+ * The policy: defaults, under the file's settings, under the overrides, each key for itself. `text` is null where there is no file;
+ * `file` is what messages call it. Errors: BadSettings, with `details.problems`.
+ */
+export const resolvePolicy = ({ text, file, overrides }: { text: string | null; file: string; overrides: Settings }): Policy => {
+  const given = text === null ? {} : parseSettings(text, file)
+  const resolved = policy.safeParse({
+    ...given,
+    ...defined(overrides),
+    ...nested('sessions', given, overrides),
+    ...nested('limits', given, overrides),
+    ...nested('agent', given, overrides),
+  })
+  if (resolved.success) return resolved.data
+  throw badSettings(
+    file || 'overrides',
+    [...resolved.error.issues].map((issue) => problemOf(issue, () => [0, 0])),
+  )
+}
+
+const defined = <T extends object>(value: T): Partial<T> =>
+  Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== undefined)) as Partial<T>
+
+const nested = (key: 'sessions' | 'limits' | 'agent', file: Settings, overrides: Settings): Settings =>
+  file[key] || overrides[key] ? { [key]: { ...file[key], ...defined(overrides[key] ?? {}) } } : {}
+
+/** The settings that a file's text holds, and no more than it holds. Errors: BadSettings. */
+export const parseSettings = (text: string, file: string): Settings => {
+  if (Buffer.byteLength(text) > MOST_BYTES)
+    throw badSettings(file, [{ line: 1, column: 1, key: '', message: 'the file is too large', allowed: `at most ${MOST_BYTES / 1024} KB` }])
+  const { document, lines } = readYaml(text, file)
+  const at = (offset: number): [number, number] => {
+    const { line, col } = lines.linePos(offset)
+    return [line, col]
+  }
+  if (document.contents === null || (isScalar(document.contents) && document.contents.value === null)) return {}
+  if (!isMap(document.contents)) {
+    const [line, column] = at(document.contents.range?.[0] ?? 0)
+    throw badSettings(file, [{ line, column, key: '', message: 'the file holds no keys', allowed: 'a mapping of keys to values' }])
+  }
+  const parsed = settings.safeParse(document.toJS({ maxAliasCount: 0 }))
+  if (parsed.success) return parsed.data
+  const problems = parsed.error.issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.map((key) => problemOf({ ...issue, path: [...issue.path, key] }, (path) => at(offsetOf(document, path, true))))
+      : [problemOf(issue, (path) => at(offsetOf(document, path, false)))],
+  )
+  throw badSettings(file, problems)
+}
+
+const readYaml = (text: string, file: string): { document: Document.Parsed; lines: LineCounter } => {
+  const lines = new LineCounter()
+  const problem = (offset: number, message: string): Problem => {
+    const { line, col } = lines.linePos(offset)
+    return { line, column: col, key: '', message, allowed: null }
+  }
+  let document: Document.Parsed
+  try {
+    document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true, strict: true, logLevel: 'error' })
+  } catch (cause) {
+    // The parser recurses: brackets in brackets without end are more than its stack holds.
+    throw badSettings(file, [{ line: 1, column: 1, key: '', message: 'not YAML that can be read', allowed: null }], cause)
+  }
+  const faults = [...document.errors, ...document.warnings].map(({ code, pos, message }) =>
+    problem(pos[0], code === 'MULTIPLE_DOCS' ? 'more than one document in the file' : message),
+  )
+  visit(document, (_key, node) => {
+    if (isAlias(node) || (isNode(node) && 'anchor' in node && node.anchor))
+      faults.push(problem((node as ParsedNode).range[0], 'anchors and aliases are not allowed: write the value out'))
+  })
+  // One fault of each kind: the rest mostly follows from the first.
+  if (faults.length) throw badSettings(file, [...new Map(faults.toReversed().map((fault) => [fault.message, fault])).values()].toReversed())
+  return { document, lines }
+}
+
+/** Where a value stands, or its key; where neither does (a key is missing), what should hold it. */
+const offsetOf = (document: Document.Parsed, path: readonly PropertyKey[], wantsKey: boolean): number => {
+  for (let length = path.length; length >= 0; length--) {
+    const parent = length > 0 ? document.getIn(path.slice(0, length - 1), true) : null
+    const name = String(path[length - 1])
+    const pair = isMap(parent) ? parent.items.find(({ key }) => String(isScalar(key) ? key.value : key) === name) : undefined
+    const node = wantsKey && pair ? pair.key : document.getIn(path.slice(0, length), true)
+    if (isNode(node) && node.range) return node.range[0]
+    if (pair && isNode(pair.key) && pair.key.range) return pair.key.range[0]
+  }
+  return 0
+}
+
+const problemOf = (issue: z.core.$ZodIssue, place: (path: readonly PropertyKey[]) => [number, number]): Problem => {
+  const [line, column] = place(issue.path)
+  const key = oneLine(issue.path.map(String).join('.'), 100)
+  if (issue.code === 'unrecognized_keys')
+    return { line, column, key, message: 'unknown key', allowed: allowedAt(settingsJsonSchema(), issue.path.slice(0, -1)) }
+  const custom = issue.code === 'custom' || (issue.code === 'invalid_format' && !issue.message.startsWith('Invalid')) ? issue.message : null
+  return { line, column, key, message: 'wrong value', allowed: custom ?? allowedAt(settingsJsonSchema(), issue.path) }
+}
+
+const badSettings = (file: string, found: readonly Problem[], cause?: unknown): LoopError => {
+  const problems = found.toSorted((a, b) => a.line - b.line || a.column - b.column)
+  const lines = problems.slice(0, MOST_PROBLEMS).map(({ line, column, key, message, allowed }) => {
+    const where = line > 0 ? `${file}:${line}:${column}` : file
+    return `${where}: ${key && `${key}: `}${oneLine(message)}${allowed === null ? '' : `; allowed: ${allowed}`}`
+  })
+  const more = problems.length > MOST_PROBLEMS ? [`and ${problems.length - MOST_PROBLEMS} more`] : []
+  return new LoopError('BadSettings', [...lines, ...more].join('\n'), { file, problems: problems.slice(0, MOST_PROBLEMS) }, { cause })
+}
