@@ -86,3 +86,59 @@ export const MAX_PARK_DAYS = 24
 
 /** Execution of a run's epoch. A name cannot be used again, so an epoch has one execution. */
 export const executionName = (runId: string, epoch: number): string => `${runId}-${epoch}`
+
+/** A turn of an agent may take this long, in minutes: the policy's own limit stays at or below it. */
+export const MAX_TURN_MINUTES = 14
+
+/** Rows of the error catalogue that end an execution silently. */
+export const STALE_ERRORS = ['StaleTurn', 'StaleExecution'] as const
+
+/** One retrier: `attempts` further tries, the first after `seconds`, each wait `rate` times the one before, at most `longest`. */
+export interface Retrier {
+  errors: readonly string[]
+  seconds: number
+  rate: number
+  longest: number
+  attempts: number
+  /** Spreads the waits at random, so that many runs do not come back at once. */
+  spread: boolean
+}
+
+/**
+ * Retry of every Task, in this order: the transient rows of the error catalogue, then what Lambda itself may answer.
+ * The waits of `TurnBusy` together outlast a lease, so they are never spread: a spread wait may be no wait at all.
+ */
+export const RETRIERS: readonly Retrier[] = [
+  { errors: ['TurnBusy'], seconds: 30, rate: 1.5, longest: 120, attempts: 14, spread: false },
+  { errors: ['AgentThrottled', 'AgentOverloaded'], seconds: 20, rate: 2, longest: 300, attempts: 6, spread: true },
+  // A turn that ran out of time costs a whole turn each time.
+  { errors: ['AgentTimedOut', 'AgentCancelled', 'GitTimedOut'], seconds: 5, rate: 2, longest: 60, attempts: 2, spread: false },
+  {
+    errors: ['FetchFailed', 'PushFailed', 'StoreConflict', 'StoreUnavailable'],
+    seconds: 5,
+    rate: 2,
+    longest: 120,
+    attempts: 5,
+    spread: true,
+  },
+  {
+    errors: ['Lambda.ServiceException', 'Lambda.AWSLambdaException', 'Lambda.SdkClientException', 'Lambda.TooManyRequestsException'],
+    seconds: 2,
+    rate: 2,
+    longest: 120,
+    attempts: 8,
+    spread: true,
+  },
+  // The function was killed: out of time, out of memory, or gone. The lease tells whether its turn may be taken again.
+  {
+    errors: ['Lambda.Unknown', 'Sandbox.Timedout', 'Runtime.ExitError', 'Runtime.OutOfMemory', 'States.Timeout'],
+    seconds: 10,
+    rate: 2,
+    longest: 60,
+    attempts: 2,
+    spread: false,
+  },
+]
+
+/** Stands for the function of a state in the generated state machine of the embedded engine. */
+export const placeholderArn = (state: TaskState): string => `arn:aws:lambda:us-east-1:000000000000:function:${state}`

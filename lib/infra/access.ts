@@ -1,0 +1,82 @@
+/** What each function may do, and nothing else: one table, from which the statements are built. */
+import { type FunctionName, ROLES, STATE_OF_ROLE, TURN_ROLES, type TurnRole } from '../names.ts'
+
+/** Items of a table whose partition key is like one of `keys` (`*` any text, `?` one character). */
+export interface TableAccess {
+  actions: readonly ('GetItem' | 'PutItem' | 'Query')[]
+  keys: readonly string[]
+}
+export interface Access {
+  sessions: readonly TableAccess[]
+  runs: readonly TableAccess[]
+  /** Prefixes of object keys. Whoever may put may read it again: objects are immutable, and a second put compares. */
+  get: readonly string[]
+  put: readonly string[]
+  delete: readonly string[]
+  machine: readonly ('StartExecution' | 'StopExecution' | 'SendTaskSuccess')[]
+  gitToken: boolean
+}
+
+const RUN = `r-${'?'.repeat(16)}`
+const BRANCH = 'branch#*'
+const itemsOf = (...roles: TurnRole[]): string[] => roles.map((role) => `*#${role}`)
+
+const read = (...keys: string[]): TableAccess => ({ actions: ['GetItem'], keys })
+const readWrite = (...keys: string[]): TableAccess => ({ actions: ['GetItem', 'PutItem'], keys })
+const history: TableAccess = { actions: ['Query'], keys: itemsOf(...TURN_ROLES) }
+
+const nothing: Access = { sessions: [], runs: [], get: [], put: [], delete: [], machine: [], gitToken: false }
+
+/** A turn reaches its own role's item, history and transcripts. What crosses between roles is records, changesets and decisions. */
+const turn = (role: TurnRole, more: Partial<Pick<Access, 'runs' | 'put'>>): Access => ({
+  ...nothing,
+  sessions: [readWrite(...itemsOf(role))],
+  runs: [{ actions: ['PutItem'], keys: itemsOf(role) }, ...(more.runs ?? [])],
+  get: ['source', 'records', 'changesets', 'decisions', `transcripts/${role}`, `work/${role}`],
+  put: [`records/${role}`, `transcripts/${role}`, ...(more.put ?? [])],
+})
+
+export const ACCESS: Record<FunctionName, Access> = {
+  Prepare: { ...nothing, runs: [readWrite(RUN), read(BRANCH)], put: ['source'], gitToken: true },
+  [STATE_OF_ROLE.reviewer]: turn('reviewer', { runs: [read(BRANCH)] }),
+  [STATE_OF_ROLE.fixer]: turn('fixer', { put: ['changesets/fixer', 'work/fixer'] }),
+  [STATE_OF_ROLE.certifier]: turn('certifier', { runs: [read(BRANCH)] }),
+  Park: {
+    ...nothing,
+    sessions: [readWrite(...itemsOf(...TURN_ROLES))],
+    runs: [readWrite(RUN)],
+    get: ['source', 'records'],
+    // A question that was answered before the run got here wakes it at once.
+    machine: ['SendTaskSuccess'],
+  },
+  Decide: { ...nothing, runs: [readWrite(RUN)], put: ['decisions'] },
+  Publish: {
+    ...nothing,
+    sessions: [read(...itemsOf(...TURN_ROLES))],
+    runs: [readWrite(RUN, BRANCH)],
+    get: ['source', 'records', 'changesets', 'decisions'],
+    gitToken: true,
+  },
+  RecordFailure: {
+    ...nothing,
+    sessions: [read(...itemsOf(...TURN_ROLES))],
+    runs: [readWrite(RUN)],
+    machine: ['StartExecution', 'StopExecution'],
+  },
+  Close: {
+    ...nothing,
+    sessions: [readWrite(...itemsOf(...TURN_ROLES))],
+    runs: [readWrite(RUN, BRANCH), history],
+    get: ['source', 'records', 'changesets', 'decisions'],
+    put: ['reports'],
+    delete: [...TURN_ROLES.map((role) => `transcripts/${role}`), ...ROLES.map((role) => `work/${role}`)],
+  },
+  Start: {
+    ...nothing,
+    sessions: [read(...itemsOf(...TURN_ROLES))],
+    runs: [readWrite(RUN, BRANCH)],
+    machine: ['StartExecution', 'StopExecution'],
+    gitToken: true,
+  },
+  Show: { ...nothing, runs: [read(RUN), history], get: ['records', 'reports'] },
+}

@@ -1,0 +1,89 @@
+/** What every function has, whatever package it runs from: a role of its own with exactly its row of the access table, a log group, its environment. */
+import { Duration, RemovalPolicy, Size } from 'aws-cdk-lib'
+import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
+import { type CfnFunction, type Function as LambdaFunction, type FunctionOptions, LoggingFormat } from 'aws-cdk-lib/aws-lambda'
+import { LogGroup } from 'aws-cdk-lib/aws-logs'
+import type { Queue } from 'aws-cdk-lib/aws-sqs'
+import type { Construct } from 'constructs'
+import { ENV, type FunctionName } from '../names.ts'
+import { ACCESS } from './access.ts'
+import type { Artifacts } from './artifacts.ts'
+import { SIZES } from './functions.ts'
+import type { Settings } from './settings.ts'
+import { allowObjects, machineArn, machineStatement, tableStatement } from './statements.ts'
+import type { Tables } from './tables.ts'
+
+export interface LoopFunctionProps {
+  name: FunctionName
+  settings: Settings
+  tables: Tables
+  artifacts: Artifacts
+  /** Folder of the bundle, as bundling.ts writes it. */
+  code: string
+  /** Where events of an asynchronous invocation go that failed to the end. */
+  deadLetters?: Queue
+}
+
+/** Lambda takes 4 KB of environment in all. */
+const MOST_ENVIRONMENT = 3500
+
+/** Properties of a function, with its role and log group made in `scope`. Throws where the settings do not fit into the environment. */
+export const functionOptions = (scope: Construct, props: LoopFunctionProps): FunctionOptions => {
+  const { name, settings } = props
+  const size = SIZES[name]
+  const logGroup = new LogGroup(scope, 'Logs', {
+    retention: settings.retention.logDays,
+    removalPolicy: settings.protect ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+  })
+  const role = new Role(scope, 'Role', {
+    assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
+    description: `Function ${name} of reviewloop`,
+  })
+  role.addToPolicy(new PolicyStatement({ actions: ['logs:CreateLogStream', 'logs:PutLogEvents'], resources: [logGroup.logGroupArn] }))
+  allow(scope, role, props)
+  return {
+    role,
+    logGroup,
+    loggingFormat: LoggingFormat.JSON,
+    description: `${name} of reviewloop`,
+    memorySize: size.memory,
+    timeout: Duration.seconds(size.timeout),
+    ephemeralStorageSize: Size.mebibytes(size.disk),
+    environment: environment(scope, props),
+    ...(props.deadLetters ? { deadLetterQueue: props.deadLetters, maxEventAge: Duration.hours(1), retryAttempts: 2 } : {}),
+  }
+}
+
+const allow = (scope: Construct, role: Role, { name, settings, tables, artifacts }: LoopFunctionProps): void => {
+  const access = ACCESS[name]
+  for (const entry of access.sessions) role.addToPolicy(tableStatement(tables.sessions.tableArn, entry))
+  for (const entry of access.runs) role.addToPolicy(tableStatement(tables.runs.tableArn, entry))
+  for (const action of access.machine) role.addToPolicy(machineStatement(scope, settings.stage, action))
+  if (access.gitToken && settings.gitTokenSecret)
+    role.addToPolicy(new PolicyStatement({ actions: ['secretsmanager:GetSecretValue'], resources: [settings.gitTokenSecret] }))
+  allowObjects(artifacts.bucket, role, access)
+}
+
+const environment = (scope: Construct, { name, settings, tables, artifacts }: LoopFunctionProps): Record<string, string> => {
+  const repositories = JSON.stringify(settings.repositories.map(({ url, defaultBranch }) => ({ url, defaultBranch })))
+  if (repositories.length > MOST_ENVIRONMENT)
+    throw new Error(
+      `The ${settings.repositories.length} repositories do not fit into a function's environment (${repositories.length} characters, ${MOST_ENVIRONMENT} are allowed)`,
+    )
+  const values: Partial<Record<keyof typeof ENV, string | undefined>> = {
+    sessionsTable: tables.sessions.tableName,
+    runsTable: tables.runs.tableName,
+    bucket: artifacts.bucket.bucketName,
+    machine: machineArn(scope, settings.stage),
+    repositories,
+    gitTokenSecret: settings.gitTokenSecret,
+    agent: settings.agents.join(','),
+  }
+  return Object.fromEntries(SIZES[name].env.flatMap((key) => (values[key] === undefined ? [] : [[ENV[key], values[key]]])))
+}
+
+/** Names that stay the same whatever surrounds the function, and that a person finds again in the template. */
+export const nameInTemplate = (name: FunctionName, fn: LambdaFunction): void => {
+  const resource = fn.node.defaultChild as CfnFunction
+  resource.overrideLogicalId(`${name}Function`)
+}

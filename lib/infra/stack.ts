@@ -1,0 +1,62 @@
+/** The one stack. */
+import { CfnOutput, Duration, Stack, type StackProps } from 'aws-cdk-lib'
+import type { IFunction } from 'aws-cdk-lib/aws-lambda'
+import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs'
+import type { Construct } from 'constructs'
+import { FUNCTION_FOLDERS, type FunctionName } from '../names.ts'
+import { Api } from './api.ts'
+import { Artifacts } from './artifacts.ts'
+import type { Bundles } from './bundling.ts'
+import { checkTimes, isImageFunction } from './functions.ts'
+import type { LoopFunctionProps } from './loop-function.ts'
+import { LoopMachine } from './loop-machine.ts'
+import { Nightly } from './nightly.ts'
+import { LostExecutions } from './observability.ts'
+import type { Settings } from './settings.ts'
+import { Tables } from './tables.ts'
+import { TurnFunction } from './turn-function.ts'
+import { ZipFunction } from './zip-function.ts'
+
+export interface ReviewloopProps extends StackProps {
+  settings: Settings
+  bundles: Bundles
+}
+
+/** Events go here when nobody could be made to take them: an operator looks at them. */
+const deadLetterQueue = (scope: Construct): Queue =>
+  new Queue(scope, 'DeadLetters', { encryption: QueueEncryption.SQS_MANAGED, enforceSSL: true, retentionPeriod: Duration.days(14) })
+
+/** Functions that something other than the machine or the API invokes, asynchronously. */
+const ASYNCHRONOUS: readonly FunctionName[] = ['RecordFailure', 'Start']
+
+export class ReviewloopStack extends Stack {
+  constructor(scope: Construct, id: string, { settings: given, bundles, ...props }: ReviewloopProps) {
+    super(scope, id, { description: 'reviewloop: a review, fix and re-review loop for code changes', ...props })
+    checkTimes()
+    // Access logs arrive by bucket policy; the library's old way needs access control lists, which no bucket should have.
+    this.node.setContext('@aws-cdk/aws-s3:serverAccessLogsUseBucketPolicy', true)
+    const protect = given.protect ?? given.stage === 'prod'
+    const settings = { ...given, protect }
+    const tables = new Tables(this, 'Tables', { protect })
+    const artifacts = new Artifacts(this, 'Artifacts', { protect, retention: settings.retention })
+    const deadLetters = deadLetterQueue(this)
+
+    const make = (name: FunctionName): IFunction => {
+      const code = isImageFunction(name) ? bundles.image : bundles.zip(name)
+      const shared: LoopFunctionProps = { name, settings, tables, artifacts, code, ...(ASYNCHRONOUS.includes(name) ? { deadLetters } : {}) }
+      return isImageFunction(name) ? new TurnFunction(this, name, shared).function : new ZipFunction(this, name, shared).function
+    }
+    const functions = Object.fromEntries((Object.keys(FUNCTION_FOLDERS) as FunctionName[]).map((name) => [name, make(name)])) as Record<
+      FunctionName,
+      IFunction
+    >
+
+    const { Start, Show, ...ofStates } = functions
+    const { machine } = new LoopMachine(this, 'Loop', { settings, functions: ofStates })
+    const api = new Api(this, 'Api', { settings, start: Start, show: Show })
+    new Nightly(this, 'Nightly', { settings, start: Start, deadLetters })
+    new LostExecutions(this, 'LostExecutions', { machine, recordFailure: functions.RecordFailure, deadLetters })
+    new CfnOutput(this, 'ApiUrl', { value: api.url })
+    new CfnOutput(this, 'MachineArn', { value: machine.stateMachineArn })
+  }
+}

@@ -1,0 +1,25 @@
+/** A function that touches source: it runs from the one container image, which has git and the agents' packages. */
+import { Architecture, DockerImageCode, DockerImageFunction } from 'aws-cdk-lib/aws-lambda'
+import { Platform } from 'aws-cdk-lib/aws-ecr-assets'
+import { Construct } from 'constructs'
+import { imageHandler } from './bundling.ts'
+import { functionOptions, type LoopFunctionProps, nameInTemplate } from './loop-function.ts'
+
+export class TurnFunction extends Construct {
+  readonly function: DockerImageFunction
+
+  /** x86-64: the image is built where it is deployed from, and there an image of another processor would be built by emulation. */
+  constructor(scope: Construct, id: string, props: LoopFunctionProps) {
+    super(scope, id)
+    this.function = new DockerImageFunction(this, 'Function', {
+      ...functionOptions(this, props),
+      architecture: Architecture.X86_64,
+      code: DockerImageCode.fromImageAsset(props.code, {
+        cmd: [imageHandler(props.name)],
+        platform: Platform.LINUX_AMD64,
+        assetName: 'reviewloop',
+      }),
+    })
+    nameInTemplate(props.name, this.function)
+  }
+}
