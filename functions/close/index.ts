@@ -1,0 +1,7 @@
+import { makeArtifacts } from '../../lib/runtime/bucket.ts'
+import { makeEffects } from '../../lib/runtime/effects.ts'
+import { lambda } from '../../lib/runtime/lambda.ts'
+import { makeRuns, makeSessions } from '../../lib/runtime/tables.ts'
+import { handler as close } from './handler.ts'
+
+export const handler = lambda(close({ runs: makeRuns(), sessions: makeSessions(), artifacts: makeArtifacts(), effects: makeEffects() }))

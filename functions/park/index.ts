@@ -1,0 +1,10 @@
+import { makeArtifacts } from '../../lib/runtime/bucket.ts'
+import { makeEffects } from '../../lib/runtime/effects.ts'
+import { lambda } from '../../lib/runtime/lambda.ts'
+import { makeExecutions } from '../../lib/runtime/machine.ts'
+import { makeRuns, makeSessions } from '../../lib/runtime/tables.ts'
+import { handler as park } from './handler.ts'
+
+export const handler = lambda(
+  park({ runs: makeRuns(), sessions: makeSessions(), artifacts: makeArtifacts(), executions: makeExecutions(), effects: makeEffects() }),
+)

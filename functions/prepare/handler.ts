@@ -1,0 +1,9 @@
+import { prepare } from '../../lib/loop/prepare.ts'
+import type { Invocation, Ports } from '../../lib/loop/ports.ts'
+import { parseState } from '../../lib/runtime/event.ts'
+
+/** State Prepare: run state in, run state out. */
+export const handler =
+  (ports: Pick<Ports, 'runs' | 'artifacts' | 'workspaces' | 'effects'>) =>
+  (event: unknown, invocation: Invocation): Promise<unknown> =>
+    prepare(ports, parseState(event), invocation)

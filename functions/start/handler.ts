@@ -1,0 +1,31 @@
+import * as z from 'zod'
+import { type AllowedRepository, startBody, startFromDoor } from '../../lib/loop/door.ts'
+import type { Ports } from '../../lib/loop/ports.ts'
+import { viewOf } from '../../lib/loop/view.ts'
+import { parseEvent } from '../../lib/runtime/event.ts'
+import { answering, httpEvent, json, jsonBody } from '../../lib/runtime/http.ts'
+
+/** What the schedule of a repository sends. */
+const scheduleEvent = z.object({ schedule: startBody })
+
+/** Nobody is there to ask at night. */
+const UNATTENDED = { ask: 'never' } as const
+
+/** The one way to start a run: POST /runs, and the schedules. */
+export const handler =
+  (ports: Pick<Ports, 'runs' | 'sessions' | 'forge' | 'executions' | 'effects' | 'defaultAgents'>, allowed: readonly AllowedRepository[]) =>
+  async (event: unknown): Promise<unknown> => {
+    const scheduled = scheduleEvent.safeParse(event)
+    if (scheduled.success) {
+      const body = { ...scheduled.data.schedule, overrides: { ...UNATTENDED, ...scheduled.data.schedule.overrides } }
+      const { run, started } = await startFromDoor(ports, { body, startedBy: 'schedule', allowed })
+      return { runId: run.runId, started }
+    }
+    return answering(async () => {
+      const request = parseEvent(httpEvent, event)
+      const body = parseEvent(startBody, jsonBody(request))
+      const startedBy = request.requestContext.authorizer?.iam?.userArn ?? 'api'
+      const { run, started } = await startFromDoor(ports, { body, startedBy, allowed })
+      return json(started ? 201 : 200, { ...viewOf(run, await ports.runs.turns(run.runId)), started }, { location: `/runs/${run.runId}` })
+    })
+  }

@@ -1,0 +1,57 @@
+/** The branch item: one run a branch at a time, and what published runs left on the branch. */
+import { LoopError } from './errors.ts'
+import type { BranchItem } from './items.ts'
+import type { Effects, RunStore } from './ports.ts'
+
+const KEEP_SECONDS = 400 * 24 * 3600
+/** Remembered at most: an item may not grow past 400 KB. */
+const MOST_COMMITS = 200
+const MOST_FINDINGS = 2000
+const TRIES = 16
+
+const emptyBranch = (key: string): BranchItem => ({ key, rev: 0, nonce: '-', active: null, head: null, published: [], fixed: [], ttl: 0 })
+
+export type BranchChange = Partial<Pick<BranchItem, 'active' | 'head' | 'published' | 'fixed'>>
+
+/** As `changeRun`, for a branch; a branch that has no item yet is an empty one. Errors: StoreConflict, and what `change` throws. */
+export const changeBranch = async (
+  ports: { runs: RunStore; effects: Effects },
+  key: string,
+  change: (branch: BranchItem) => BranchChange | null | Promise<BranchChange | null>,
+): Promise<BranchItem> => {
+  for (let tries = 0; tries < TRIES; tries++) {
+    const branch = (await ports.runs.branches.read(key)) ?? emptyBranch(key)
+    const changes = await change(branch)
+    if (!changes) return branch
+    const next: BranchItem = {
+      ...branch,
+      ...changes,
+      rev: branch.rev + 1,
+      nonce: ports.effects.nonce(),
+      ttl: Math.floor(ports.effects.now() / 1000) + KEEP_SECONDS,
+    }
+    if (await ports.runs.branches.write(key, next)) return next
+  }
+  throw new LoopError('StoreConflict', 'Others keep writing the lock of this branch.', { key })
+}
+
+/** Frees the branch if the run holds it. */
+export const freeBranch = (ports: { runs: RunStore; effects: Effects }, key: string, runId: string): Promise<BranchItem> =>
+  changeBranch(ports, key, (branch) => (branch.active === runId ? { active: null, head: null } : null))
+
+/** What a run is about to publish on the branch: its commits, and the findings they fix. */
+export const rememberPublished = (
+  ports: { runs: RunStore; effects: Effects },
+  key: string,
+  published: { run: string; commits: readonly string[]; fixed: readonly string[] },
+): Promise<BranchItem> =>
+  changeBranch(ports, key, (branch) => {
+    const known = new Set(branch.published.map((entry) => entry.commit))
+    const commits = published.commits.filter((commit) => !known.has(commit)).map((commit) => ({ commit, run: published.run }))
+    const fixed = published.fixed.filter((id) => !branch.fixed.includes(id))
+    if (!commits.length && !fixed.length) return null
+    return {
+      published: [...branch.published, ...commits].slice(-MOST_COMMITS),
+      fixed: [...branch.fixed, ...fixed].slice(-MOST_FINDINGS),
+    }
+  })

@@ -1,0 +1,76 @@
+/** State Close: the run item first, then the tombstones, then ids and transcripts. It may be run again at any point. */
+import { TURN_ROLES, type TurnRole } from '../names.ts'
+import { readBytes } from './artifact.ts'
+import { freeBranch } from './branch.ts'
+import { changeRun } from './current-run.ts'
+import { LoopError } from './errors.ts'
+import type { RunItem } from './items.ts'
+import type { Ports } from './ports.ts'
+import { makeReport } from './report.ts'
+import { renderMarkdown } from './report-markdown.ts'
+import { renderSarif } from './report-sarif.ts'
+import { branchKeyOf } from './run-id.ts'
+import { loadRecord } from './run-record.ts'
+import type { RunState, Verdict } from './run.ts'
+import { tombstone } from './turn-item.ts'
+
+type ClosePorts = Pick<Ports, 'runs' | 'sessions' | 'artifacts' | 'effects'>
+
+export const REPORT_FORMATS = ['json', 'md', 'sarif', 'patch'] as const
+export const reportKey = (runId: string, format: (typeof REPORT_FORMATS)[number]): string => `reports/${runId}/report.${format}`
+/** Where a fix turn leaves the patch of all fix commits so far. */
+export const patchKey = (changeset: string): string => `${changeset}.patch`
+
+const UNKNOWN: Verdict = { outcome: 'failed', reason: 'failed', by: null, error: 'Unexpected' }
+
+/** Errors: RunNotFound, StaleExecution (a newer execution speaks for the run), StoreConflict, StoreUnavailable. */
+export const close = async (ports: ClosePorts, state: RunState): Promise<RunState> => {
+  const verdict = state.verdict ?? UNKNOWN
+  const patch = state.changeset ? await ports.artifacts.get(patchKey(state.changeset)) : null
+  const run = await changeRun(ports, state.runId, (current) => {
+    if (current.epoch !== state.epoch) throw new LoopError('StaleExecution', `Execution ${current.epoch} speaks for run ${state.runId}.`)
+    if (current.status === 'ended') return null
+    const formats = REPORT_FORMATS.filter((format) => format !== 'patch' || patch)
+    return {
+      status: 'ended',
+      verdict,
+      token: null,
+      record: state.record ?? current.record,
+      reports: Object.fromEntries(formats.map((format) => [format, reportKey(state.runId, format)])),
+      endedAt: new Date(ports.effects.now()).toISOString(),
+    }
+  })
+  for (const role of TURN_ROLES) await bury(ports, state, role)
+  await writeReports(ports, run, state, patch)
+  for (const role of TURN_ROLES) await ports.artifacts.deleteAll(`transcripts/${role}/${state.runId}/`)
+  await ports.artifacts.deleteAll(`work/fixer/${state.runId}/`)
+  const { repository, branch, head } = run.request
+  await freeBranch(ports, branchKeyOf(repository, branch ?? head), run.runId)
+  return { ...state, verdict: run.verdict ?? verdict, next: (run.verdict ?? verdict).outcome === 'failed' ? 'Failed' : 'Done' }
+}
+
+const bury = async (ports: ClosePorts, { runId, epoch }: RunState, role: TurnRole): Promise<void> => {
+  for (let tries = 0; tries < 16; tries++) {
+    const item = await ports.sessions.read({ runId, role })
+    const next = tombstone(item, { runId, role, epoch, now: ports.effects.now(), nonce: ports.effects.nonce() })
+    if (!next || (await ports.sessions.write({ runId, role }, next))) return
+  }
+  throw new LoopError('StoreConflict', `Others keep writing the ${role}'s item of run ${runId}.`, { runId, role })
+}
+
+/** Made from the ended item alone, so that writing them again writes the same bytes. */
+const writeReports = async (ports: ClosePorts, run: RunItem, state: RunState, patch: Uint8Array | null): Promise<void> => {
+  const report = makeReport({ run, record: await loadRecord(ports, { record: run.record, source: state.source }) })
+  const texts = {
+    json: `${JSON.stringify(report, null, 2)}\n`,
+    md: renderMarkdown(report),
+    sarif: `${JSON.stringify(renderSarif(report), null, 2)}\n`,
+  }
+  for (const [format, text] of Object.entries(texts))
+    await ports.artifacts.put(reportKey(run.runId, format as keyof typeof texts), new TextEncoder().encode(text))
+  if (patch) await ports.artifacts.put(reportKey(run.runId, 'patch'), patch)
+}
+
+/** A report of a run, as it was written at the end. Errors: ArtifactLost. */
+export const readReport = (ports: Pick<Ports, 'artifacts'>, runId: string, format: (typeof REPORT_FORMATS)[number]): Promise<Uint8Array> =>
+  readBytes(ports.artifacts, reportKey(runId, format))

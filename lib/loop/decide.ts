@@ -1,0 +1,88 @@
+/** Decisions: recording one (`decideRun`), and the state Decide that acts on what was recorded. */
+import { isDeepStrictEqual } from 'node:util'
+import { writeJson } from './artifact.ts'
+import { assertCurrent, changeRun, readRun } from './current-run.ts'
+import { type Answer, answer as answerSchema, type Decision } from './decision.ts'
+import { LoopError } from './errors.ts'
+import type { RunItem } from './items.ts'
+import { advance } from './next-step.ts'
+import type { Ports } from './ports.ts'
+import { loadRecord } from './run-record.ts'
+import type { RunState } from './run.ts'
+import { questionId } from './verdict.ts'
+
+const decisionKey = (runId: string, question: string): string => `decisions/${runId}/${question}.json`
+
+/**
+ * Records what a person answered, as a compare-and-set on the run item, and wakes the run. The same decision again is sent
+ * again and answered alike; another is StaleDecision. Nothing changes on an error.
+ * Errors: RunNotFound, BadDecision, RoundsUsedUp, StaleDecision, StoreConflict.
+ */
+export const decideRun = async (
+  ports: Pick<Ports, 'runs' | 'artifacts' | 'executions' | 'effects'>,
+  runId: string,
+  input: { question?: string | undefined; answer: Answer; by: string },
+): Promise<RunItem> => {
+  const parsed = answerSchema.safeParse(input.answer)
+  if (!parsed.success) throw new LoopError('BadDecision', `The decision is not valid: ${parsed.error.issues[0]?.message ?? ''}`)
+  const answer = parsed.data
+  const before = await readRun(ports.runs, runId)
+  if (before.question && answer.kind === 'fix' && !before.decision) await assertFits(ports, before, answer)
+  const run = await changeRun(ports, runId, (current) => {
+    const { question, decision } = current
+    if (!question || (input.question !== undefined && input.question !== question.id)) throw stale(runId)
+    const same = decision?.question === question.id && isDeepStrictEqual(decision.answer, answer) && decision.by === input.by
+    if (same) return null
+    if (decision || current.status !== 'parked' || question.id !== before.question?.id) throw stale(runId)
+    const at = ports.effects.now()
+    if (at >= Date.parse(question.expiresAt)) throw stale(runId)
+    return { decision: { question: question.id, answer, by: input.by, at: new Date(at).toISOString() } }
+  })
+  if (run.status === 'parked' && run.token) await ports.executions.wake(run.token)
+  return run
+}
+
+const stale = (runId: string) => new LoopError('StaleDecision', `Run ${runId} does not wait for this decision.`, { runId })
+
+const assertFits = async (ports: Pick<Ports, 'artifacts'>, run: RunItem, answer: Extract<Answer, { kind: 'fix' }>): Promise<void> => {
+  const { question } = run
+  if (!question) return
+  if (question.roundsLeft < 1) throw new LoopError('RoundsUsedUp')
+  if (!answer.findings.length && !answer.add.length) throw new LoopError('BadDecision', 'A decision to fix names no finding and adds none.')
+  const open = new Set(
+    (await loadRecord(ports, { record: question.record, source: null })).findings.flatMap((f) => (f.status === 'open' ? [f.id] : [])),
+  )
+  const named = [...answer.findings, ...answer.decline, ...Object.keys(answer.notes).filter(Boolean)]
+  const unknown = named.filter((id) => !open.has(id))
+  if (unknown.length) throw new LoopError('BadDecision', `No open finding has the id ${unknown.join(', ')}.`, { unknown })
+  const both = answer.findings.filter((id) => answer.decline.includes(id))
+  if (both.length) throw new LoopError('BadDecision', `A finding cannot be both fixed and declined: ${both.join(', ')}.`, { both })
+}
+
+/**
+ * State Decide. Reads the run item, whatever woke the execution: a decision is acted on; without one, and the time over, the
+ * time-out is recorded as the decision; else the run goes back to Park.
+ * Errors: StaleExecution, StoreConflict.
+ */
+export const decide = async (ports: Pick<Ports, 'runs' | 'artifacts' | 'effects'>, state: RunState): Promise<RunState> => {
+  const id = questionId(state.turn)
+  const run = await changeRun(ports, state.runId, (current) => {
+    assertCurrent(current, state)
+    const { question, decision } = current
+    if (question?.id !== id) return null
+    if (decision?.question === id) return current.status === 'parked' ? { status: 'running', token: null } : null
+    const now = ports.effects.now()
+    if (now < Date.parse(question.expiresAt)) return null
+    return {
+      status: 'running',
+      token: null,
+      decision: { question: id, answer: { kind: 'expired' }, by: null, at: new Date(now).toISOString() },
+    }
+  })
+  const decision: Decision | null = run.decision?.question === id ? run.decision : null
+  if (!decision) return { ...state, next: 'Park' }
+  if (decision.answer.kind !== 'fix') return advance(state, { step: 'Decide', answer: decision.answer.kind, by: decision.by })
+  const key = decisionKey(state.runId, id)
+  await writeJson(ports.artifacts, key, decision)
+  return advance({ ...state, decision: key }, { step: 'Decide', answer: 'fix', by: decision.by })
+}

@@ -1,0 +1,43 @@
+/** State Park: asks people, once, and lets the execution wait under a task token. */
+import { TURN_ROLES } from '../names.ts'
+import { assertCurrent, changeRun, readCurrentRun } from './current-run.ts'
+import { nextStep } from './next-step.ts'
+import type { Ports } from './ports.ts'
+import { makeQuestion } from './question.ts'
+import { loadRecord } from './run-record.ts'
+import type { RunState } from './run.ts'
+import { extendTtl } from './turn-item.ts'
+
+type ParkPorts = Pick<Ports, 'runs' | 'sessions' | 'artifacts' | 'effects' | 'executions'>
+
+/**
+ * Stores the question and the token, and puts every TTL of the run past its own bound. A question that was answered before
+ * the execution got here, or whose time is over, wakes the execution at once.
+ * Errors: StaleExecution, StoreConflict.
+ */
+export const park = async (ports: ParkPorts, state: RunState, token: string): Promise<void> => {
+  await readCurrentRun(ports.runs, state)
+  const asked = makeQuestion(state, await loadRecord(ports, state), nextStep(state).why ?? 'ask-user', ports.effects.now())
+  const run = await changeRun(ports, state.runId, (current) => {
+    assertCurrent(current, state)
+    const again = current.question?.id === asked.id
+    return {
+      status: 'parked',
+      token,
+      record: state.record,
+      question: again ? current.question : asked,
+      decision: again ? current.decision : null,
+    }
+  })
+  const until = Date.parse(run.question?.expiresAt ?? asked.expiresAt)
+  await Promise.all(TURN_ROLES.map((role) => keepPast(ports, { runId: state.runId, role }, until)))
+  if (run.decision || until <= ports.effects.now()) await ports.executions.wake(token)
+}
+
+const keepPast = async (ports: ParkPorts, key: { runId: string; role: (typeof TURN_ROLES)[number] }, until: number): Promise<void> => {
+  for (let tries = 0; tries < 8; tries++) {
+    const item = await ports.sessions.read(key)
+    const next = item && extendTtl(item, { until, now: ports.effects.now(), nonce: ports.effects.nonce() })
+    if (!next || (await ports.sessions.write(key, next))) return
+  }
+}

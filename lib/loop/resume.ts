@@ -1,0 +1,73 @@
+/** Going on after anything: where a run stands is read from its items, and a new epoch enters there. */
+import { executionName, TURN_ROLES } from '../names.ts'
+import { changeRun, readRun } from './current-run.ts'
+import type { RunItem, TurnItem } from './items.ts'
+import type { Ports } from './ports.ts'
+import { loopPolicyOf } from './prepare.ts'
+import { resolvePolicy } from './settings.ts'
+import type { RunState } from './run.ts'
+
+/** The state a run begins with. Its policy is that of the request alone until Prepare has read the settings. */
+export const initialState = (run: Pick<RunItem, 'runId' | 'request' | 'epoch'>): RunState => ({
+  runId: run.runId,
+  epoch: run.epoch,
+  next: 'Prepare',
+  policy: loopPolicyOf(resolvePolicy({ text: null, file: '', overrides: run.request.overrides })),
+  turn: 0,
+  round: 0,
+  continuations: 0,
+  source: null,
+  record: null,
+  changeset: null,
+  decision: null,
+  commit: run.request.head,
+  certified: null,
+  fixed: false,
+  spent: { tokens: 0, dollars: 0, milliseconds: 0 },
+  last: null,
+  verdict: null,
+})
+
+/**
+ * Where the run stands: a turn in progress is entered again with the input it was given; else the run goes on from the latest
+ * finished turn's state; else from the beginning.
+ */
+export const standingOf = (run: RunItem, items: readonly (TurnItem | null)[]): RunState => {
+  const done = items.flatMap((item) => (item?.done ? [item.done] : [])).sort((a, b) => b.turn - a.turn)[0]
+  const running = items
+    .flatMap((item) => (item?.running ? [item.running] : []))
+    .filter((turn) => turn.turn > (done?.turn ?? 0))
+    .sort((a, b) => b.turn - a.turn)[0]
+  return { ...(running?.input ?? done?.state ?? initialState(run)), epoch: run.epoch }
+}
+
+export const readItems = (ports: Pick<Ports, 'sessions'>, runId: string): Promise<(TurnItem | null)[]> =>
+  Promise.all(TURN_ROLES.map((role) => ports.sessions.read({ runId, role })))
+
+export const standing = async (ports: Pick<Ports, 'sessions'>, run: RunItem): Promise<RunState> =>
+  standingOf(run, await readItems(ports, run.runId))
+
+/**
+ * Raises the epoch by compare-and-set and starts the execution of that epoch where the run stands. A run that has ended is
+ * left as it is. Of two that resume at once one wins; the other starts nothing.
+ * Errors: RunNotFound, StoreConflict.
+ */
+export const resumeRun = async (
+  ports: Pick<Ports, 'runs' | 'sessions' | 'executions' | 'effects'>,
+  runId: string,
+): Promise<{ run: RunItem; started: boolean }> => {
+  const before = await readRun(ports.runs, runId)
+  if (before.status === 'ended') return { run: before, started: false }
+  let mine = false
+  const run = await changeRun(ports, runId, (current) => {
+    mine = current.status !== 'ended' && current.epoch === before.epoch
+    return mine ? { epoch: current.epoch + 1 } : null
+  })
+  if (!mine) return { run, started: false }
+  const state = await standing(ports, run)
+  // A run that was being ended when it was interrupted is only to be closed.
+  const ending = run.verdict && ['aborted', 'superseded', 'failed'].includes(run.verdict.outcome)
+  await ports.executions.start(executionName(runId, run.epoch), ending ? { ...state, next: 'Close', verdict: run.verdict } : state)
+  await ports.executions.stop(executionName(runId, before.epoch))
+  return { run, started: true }
+}

@@ -1,0 +1,123 @@
+/** States Review and Certify: one look at the change. A certifier is a reviewer without a session. */
+import type { ReviewTask } from './agent.ts'
+import { checkFindings, notReviewed } from './findings.ts'
+import { applyReview, counts, markReturned } from './ledger.ts'
+import { advance } from './next-step.ts'
+import { type ReviewOutput, reviewOutput, type SkippedFile } from './output.ts'
+import type { Invocation, Ports } from './ports.ts'
+import type { RunRecord } from './record.ts'
+import type { RunState } from './run.ts'
+import { storeRecord } from './run-record.ts'
+import { RunSessions } from './sessions.ts'
+import { closing } from './turn-closing.ts'
+import { budgetLeft, findingContext, onScene, type Scene, turnDeadline } from './turn-scene.ts'
+import { type Claimed, takeTurn, type Worked } from './turns.ts'
+
+export type TurnPorts = Pick<Ports, 'sessions' | 'runs' | 'artifacts' | 'workspaces' | 'agents' | 'effects' | 'defaultAgents'>
+
+type Looker = 'reviewer' | 'certifier'
+
+/** One turn of the reviewer. Errors: those of `takeTurn` and of the workspace. */
+export const review = (ports: TurnPorts, state: RunState, invocation: Invocation): Promise<RunState> =>
+  look(ports, 'reviewer', state, invocation)
+
+/** One turn of the certifier. Errors: as `review`. */
+export const certify = (ports: TurnPorts, state: RunState, invocation: Invocation): Promise<RunState> =>
+  look(ports, 'certifier', state, invocation)
+
+const look = (ports: TurnPorts, role: Looker, state: RunState, invocation: Invocation): Promise<RunState> =>
+  takeTurn(ports, {
+    role,
+    state,
+    invocation,
+    work: (claimed) =>
+      onScene(ports, claimed.input, { editable: false, work: null }, invocation, (scene) =>
+        lookAt(ports, role, claimed, scene, invocation),
+      ),
+  })
+
+const lookAt = async (ports: TurnPorts, role: Looker, claimed: Claimed, scene: Scene, invocation: Invocation): Promise<Worked> => {
+  const { input, turn, fence } = claimed
+  const { policy, record, workspace } = scene
+  const startedAt = ports.effects.now()
+  const order = policy.agent?.[role] ?? ports.defaultAgents
+  const served = await new RunSessions(ports, { runId: input.runId, policy }).run(role, await ports.agents.find(order), {
+    claimed,
+    record,
+    workspace,
+    schema: reviewOutput,
+    task: reviewTask(role, scene),
+    deadline: turnDeadline(policy, invocation, startedAt),
+    signal: invocation.signal,
+    budget: budgetLeft(policy, input.spent),
+    progress: invocation.progress,
+  })
+  const close = closing(ports, claimed, scene, served, startedAt)
+  const { ended, limit, spent } = close
+  const after = served.kind === 'done' ? await accept(role, claimed, scene, served.output) : record
+  const open = counts(policy, after)
+  const clean = ended === 'done' && open.autoFix + open.other + open.stuck === 0
+  const turnRecord = close.record({
+    raised: after.findings.length - record.findings.length,
+    fixed: countFixed(after) - countFixed(record),
+    open: open.autoFix + open.other,
+    commit: input.commit,
+    summary: served.kind === 'done' ? served.output.summary : '',
+  })
+  const certificate = { commit: input.commit, turn, agent: served.agent, agentVersion: served.agentVersion, at: turnRecord.endedAt }
+  const finished: RunRecord = {
+    ...after,
+    turns: [...after.turns, turnRecord],
+    certificates: role === 'certifier' && clean ? [...after.certificates, certificate] : after.certificates,
+  }
+  const key = await storeRecord(ports, { role, runId: input.runId, turn, fence }, finished)
+  const certified = role === 'certifier' && clean ? input.commit : input.certified
+  const next = advance(
+    { ...input, turn, record: key, spent, certified },
+    { step: role === 'reviewer' ? 'Review' : 'Certify', ended, open, limit },
+  )
+  return { state: next, record: turnRecord, session: served.session, checkpoint: served.checkpoint }
+}
+
+const countFixed = (record: RunRecord): number => record.findings.filter((finding) => finding.status === 'fixed').length
+
+const reviewTask = (role: Looker, { policy, record, diff }: Scene): ReviewTask => {
+  const looked = record.turns.some((turn) => turn.role === 'reviewer' && turn.ended !== 'checkpoint')
+  const kind = role === 'certifier' ? 'certify' : looked ? 're-review' : 'review'
+  const outstanding =
+    kind === 're-review' ? record.findings.filter((finding) => finding.status === 'open' && finding.rule !== 'not-reviewed') : []
+  return { kind, diff, policy, outstanding, handOver: null }
+}
+
+/** Findings are checked before they count; what was not looked at, and what had to be refused, is said. */
+const accept = async (role: Looker, { input, turn }: Claimed, scene: Scene, output: ReviewOutput): Promise<RunRecord> => {
+  const { policy, record, source } = scene
+  const skipped: SkippedFile[] = [
+    ...output.skipped,
+    ...scene.diff.flatMap((file) => (file.omitted ? [{ file: file.path, reason: file.omitted }] : [])),
+  ]
+  const unread = notReviewed([...new Map(skipped.map((entry) => [entry.file, entry])).values()], policy)
+  const drafts = [...output.findings, ...unread]
+  const { findings, refused } = checkFindings(drafts, await findingContext(scene, drafts))
+  const looked = applyReview(record, {
+    role,
+    turn,
+    round: input.round,
+    findings,
+    accounts: [...output.accounts, ...readNow(record, findings)],
+    given: role === 'reviewer' ? record.given : [],
+  })
+  const told = refused.map(({ draft, reason }) => `Turn ${turn}: a finding at ${JSON.stringify(draft.file)} was refused: ${reason}.`)
+  return markReturned(
+    { ...looked, skipped, notices: [...looked.notices, ...told], given: role === 'reviewer' ? [] : looked.given },
+    source.fixedBefore,
+  )
+}
+
+/** `not-reviewed` is the loop's own finding, so the loop accounts for it: a file that was read this time is no longer unread. */
+const readNow = (record: RunRecord, findings: readonly { id: string }[]) => {
+  const still = new Set(findings.map((finding) => finding.id))
+  return record.findings
+    .filter((finding) => finding.rule === 'not-reviewed' && finding.status === 'open' && !still.has(finding.id))
+    .map((finding) => ({ id: finding.id, status: 'fixed' as const }))
+}

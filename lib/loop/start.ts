@@ -1,0 +1,121 @@
+/** Starting a run, from any door: the same request is one run, one run a branch, and a newer head supersedes. */
+import { executionName } from '../names.ts'
+import { changeBranch } from './branch.ts'
+import { KEEP_SECONDS } from './current-run.ts'
+import { endUnder } from './end-run.ts'
+import { LoopError } from './errors.ts'
+import type { RunItem } from './items.ts'
+import type { Ports } from './ports.ts'
+import { initialState } from './resume.ts'
+import { type RunRequest, runRequest } from './run.ts'
+import { branchKeyOf, runIdOf } from './run-id.ts'
+import { resolvePolicy } from './settings.ts'
+
+export interface Started {
+  run: RunItem
+  /** false: the request, or its head, is that of a run there was before; `run` is that run. */
+  started: boolean
+}
+
+type StartPorts = Pick<Ports, 'runs' | 'sessions' | 'forge' | 'executions' | 'effects' | 'defaultAgents'>
+
+/**
+ * Starts a run. The same request again gives the run there is, and makes sure that its first execution was started.
+ * Errors: BadRequest, BadSettings, BranchGone, NotTheBranchHead, FetchFailed, FetchRefused, StoreConflict, StoreUnavailable.
+ */
+export const startRun = async (
+  ports: StartPorts,
+  input: { request: RunRequest; startedBy: string; checkHead: boolean },
+): Promise<Started> => {
+  const parsed = runRequest.safeParse(input.request)
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    throw new LoopError('BadRequest', `The request is not valid: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}.`)
+  }
+  const request = parsed.data
+  resolvePolicy({ text: null, file: '', overrides: request.overrides })
+  const runId = runIdOf(request, ports.defaultAgents)
+
+  const before = await ports.runs.runs.read(runId)
+  if (before) return { run: await started(ports, before), started: false }
+  if (input.checkHead && request.branch !== null) await assertHead(ports, request, request.branch)
+
+  const key = branchKeyOf(request.repository, request.branch ?? request.head)
+  const own = await publishedBy(ports, key, request)
+  if (own) return { run: own, started: false }
+
+  await takeBranch(ports, key, runId, request.head)
+  const item = newRun(ports, runId, request, input.startedBy)
+  const created = await ports.runs.runs.write(runId, item)
+  const run = created ? item : ((await ports.runs.runs.read(runId)) ?? item)
+  // A newer start that came between the lock and the run item found nothing to supersede: then this run gives way by itself.
+  const branch = await ports.runs.branches.read(key)
+  if (branch?.active !== runId) {
+    await supersede(ports, runId)
+    return { run: (await ports.runs.runs.read(runId)) ?? run, started: false }
+  }
+  return { run: await started(ports, run), started: created }
+}
+
+/** The older run is ended first and the lock taken then: a start that dies between the two leaves nothing running. */
+const takeBranch = async (ports: StartPorts, key: string, runId: string, head: string): Promise<void> => {
+  await changeBranch(ports, key, async (branch) => {
+    if (branch.active === runId) return null
+    if (branch.active) await supersede(ports, branch.active)
+    return { active: runId, head }
+  })
+}
+
+const newRun = (ports: StartPorts, runId: string, request: RunRequest, startedBy: string): RunItem => {
+  const now = new Date(ports.effects.now()).toISOString()
+  return {
+    runId,
+    rev: 1,
+    nonce: ports.effects.nonce(),
+    request,
+    status: 'running',
+    epoch: 1,
+    startedBy,
+    question: null,
+    token: null,
+    decision: null,
+    publishing: null,
+    reports: {},
+    record: null,
+    verdict: null,
+    failure: null,
+    createdAt: now,
+    updatedAt: now,
+    endedAt: null,
+    ttl: Math.floor(ports.effects.now() / 1000) + KEEP_SECONDS,
+  }
+}
+
+/** A name starts one execution, so a start whose answer was lost is made good here, and one that took is not repeated. */
+const started = async (ports: StartPorts, run: RunItem): Promise<RunItem> => {
+  if (run.status !== 'ended' && run.epoch === 1) await ports.executions.start(executionName(run.runId, 1), initialState(run))
+  return run
+}
+
+const assertHead = async (ports: StartPorts, request: RunRequest, branch: string): Promise<void> => {
+  const head = await ports.forge.branchHead(request.repository, branch)
+  if (head === null) throw new LoopError('BranchGone', `The repository has no branch ${branch}.`, { branch })
+  if (head !== request.head)
+    throw new LoopError('NotTheBranchHead', `${request.head.slice(0, 12)} is not the head of ${branch}; that is ${head.slice(0, 12)}.`, {
+      branch,
+      head,
+    })
+}
+
+/** A head that we published starts nothing, unless a new attempt is asked for. */
+const publishedBy = async (ports: StartPorts, key: string, request: RunRequest): Promise<RunItem | null> => {
+  if (request.attempt > 1) return null
+  const published = (await ports.runs.branches.read(key))?.published.find((entry) => entry.commit === request.head)
+  return published ? ports.runs.runs.read(published.run) : null
+}
+
+const supersede = async (ports: StartPorts, runId: string): Promise<void> => {
+  // A lock whose run item was never written, or whose run has ended, holds nothing.
+  if (!(await ports.runs.runs.read(runId))) return
+  await endUnder(ports, runId, { verdict: { outcome: 'superseded', reason: 'superseded', by: null, error: null } })
+}

@@ -1,0 +1,71 @@
+/** How a turn closes: what it used, the caps it may have reached, and its record. */
+import type { Policy } from './policy.ts'
+import type { Ports } from './ports.ts'
+import type { TurnRecord, Usage } from './record.ts'
+import type { LimitName, Spent } from './run.ts'
+import type { Served } from './sessions.ts'
+import type { Scene } from './turn-scene.ts'
+import type { Claimed } from './turns.ts'
+import { tokensOf } from './usage.ts'
+
+export const spentAfter = (before: Spent, usage: Usage, milliseconds: number): Spent => ({
+  tokens: before.tokens + tokensOf(usage),
+  dollars: before.dollars === null && usage.dollars === null ? null : (before.dollars ?? 0) + (usage.dollars ?? 0),
+  milliseconds: before.milliseconds + Math.max(0, Math.round(milliseconds)),
+})
+
+/** The cap that the run has reached; null while it is below all. */
+export const limitReached = (policy: Policy, spent: Spent): LimitName | null => {
+  if (spent.tokens >= policy.limits.tokens) return 'tokens'
+  if ((spent.dollars ?? 0) >= policy.limits.dollars) return 'dollars'
+  if (spent.milliseconds >= policy.limits.minutes * 60_000) return 'minutes'
+  return null
+}
+
+export interface Closing {
+  ended: TurnRecord['ended']
+  limit: LimitName | null
+  spent: Spent
+  /** ms since 1970 */
+  endedAt: number
+  record: (facts: Pick<TurnRecord, 'raised' | 'fixed' | 'open' | 'commit' | 'summary'>) => TurnRecord
+}
+
+/** A turn that is done while the run has reached a cap ends at the limit: at a cap a run never approves by itself. */
+export const closing = (
+  ports: Pick<Ports, 'effects'>,
+  { input, role, turn, fence }: Claimed,
+  { policy }: Pick<Scene, 'policy'>,
+  served: Served<unknown>,
+  startedAt: number,
+): Closing => {
+  const endedAt = ports.effects.now()
+  const spent = spentAfter(input.spent, served.usage, endedAt - startedAt)
+  const limit = served.kind === 'limit' ? served.limit : limitReached(policy, spent)
+  const ended = served.kind === 'done' && limit ? 'limit' : served.kind
+  const { mode, why, agent, agentVersion, fingerprint, usage } = served
+  return {
+    ended,
+    limit,
+    spent,
+    endedAt,
+    record: (facts) => ({
+      role,
+      turn,
+      round: input.round,
+      fence,
+      epoch: input.epoch,
+      mode,
+      why,
+      agent,
+      agentVersion,
+      fingerprint,
+      ended,
+      limit,
+      usage,
+      startedAt: new Date(startedAt).toISOString(),
+      endedAt: new Date(endedAt).toISOString(),
+      ...facts,
+    }),
+  }
+}

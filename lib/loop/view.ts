@@ -1,0 +1,14 @@
+/** A run as people and programs outside may see it: without the task token and the store's own fields. */
+import type { RunItem } from './items.ts'
+import type { TurnRecord } from './record.ts'
+
+export interface RunView {
+  version: 1
+  run: Omit<RunItem, 'token' | 'nonce' | 'rev' | 'ttl'>
+  turns: TurnRecord[]
+}
+
+export const viewOf = (item: RunItem, turns: TurnRecord[]): RunView => {
+  const { token: _token, nonce: _nonce, rev: _rev, ttl: _ttl, ...run } = item
+  return { version: 1, run, turns }
+}

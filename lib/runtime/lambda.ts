@@ -1,0 +1,48 @@
+/** The wrapper of every Lambda entry: deadline, abort signal, log, and errors under their names of the catalogue. */
+import { asLoopError } from '../loop/errors.ts'
+import type { Invocation } from '../loop/ports.ts'
+import { redact } from '../loop/redact.ts'
+import { logger } from './effects.ts'
+
+/** The part of Lambda's context that is read. */
+interface LambdaContext {
+  getRemainingTimeInMillis(): number
+}
+
+/** Time kept back for giving a lease back, and for the answer. */
+const MARGIN_MS = 15_000
+
+const runIdIn = (event: unknown): string | undefined => {
+  const holder = event && typeof event === 'object' ? (event as Record<string, unknown>) : {}
+  const state = (holder['state'] ?? holder) as Record<string, unknown>
+  return typeof state['runId'] === 'string' ? state['runId'] : undefined
+}
+
+/** `work` is made by the function's handler.ts. What it throws is thrown on: Step Functions matches Retry and Catch on its name. */
+export const lambda =
+  (work: (event: unknown, invocation: Invocation) => Promise<unknown>) =>
+  async (event: unknown, context: LambdaContext): Promise<unknown> => {
+    const remaining = context.getRemainingTimeInMillis()
+    const left = Math.max(0, remaining - Math.min(MARGIN_MS, remaining / 4))
+    const stop = new AbortController()
+    const timer = setTimeout(() => stop.abort(), left)
+    logger.resetKeys()
+    logger.appendKeys({ runId: runIdIn(event) })
+    try {
+      return await work(event, {
+        deadline: Date.now() + left,
+        signal: stop.signal,
+        progress: (message) => logger.info(redact(message)),
+      })
+    } catch (thrown) {
+      const error = asLoopError(thrown)
+      error.message = redact(error.message)
+      logger[error.entry.class === 'stale' ? 'info' : 'error'](`${error.name}: ${error.message}`, {
+        error: error.name,
+        class: error.entry.class,
+      })
+      throw error
+    } finally {
+      clearTimeout(timer)
+    }
+  }

@@ -1,0 +1,157 @@
+import { describe, expect, it } from 'vitest'
+import { abortRun, endUnder } from '../../lib/loop/end-run.ts'
+import { failureOf, recordFailure, recordLostExecution } from '../../lib/loop/record-failure.ts'
+import { initialState, resumeRun, standingOf } from '../../lib/loop/resume.ts'
+import type { RunState } from '../../lib/loop/run.ts'
+import { claim, finish } from '../../lib/loop/turn-item.ts'
+import type { TurnRole } from '../../lib/names.ts'
+import { makePorts, turnRecordOf } from '../support/ports.ts'
+import { aRun } from '../support/runs.ts'
+
+const claimed = (role: TurnRole, state: RunState) => {
+  const answer = claim(null, {
+    runId: state.runId,
+    role,
+    turn: state.turn + 1,
+    epoch: state.epoch,
+    input: state,
+    leaseUntil: 1e15,
+    now: 0,
+    owner: null,
+    nonce: 'n',
+  })
+  if (answer.kind !== 'run') throw new Error('not claimed')
+  return answer.item
+}
+const finished = (role: TurnRole, state: RunState, after: RunState) => {
+  const answer = finish(claimed(role, state), {
+    turn: state.turn + 1,
+    fence: 1,
+    state: after,
+    record: turnRecordOf({ role }),
+    session: null,
+    checkpoint: null,
+    fingerprint: null,
+    now: 0,
+    nonce: 'm',
+  })
+  if (answer.kind !== 'write') throw new Error('not finished')
+  return answer.item
+}
+
+describe('where a run stands', () => {
+  it('at the beginning when no turn was taken', async () => {
+    const { run } = await aRun(makePorts())
+    expect(standingOf(run, [null, null, null])).toEqual(initialState(run))
+  })
+
+  it('after the latest finished turn, whoever took it', async () => {
+    const { run, state } = await aRun(makePorts())
+    const reviewed = { ...state, turn: 1, next: 'Fix' } as const
+    const fixed = { ...state, turn: 2, next: 'Review' } as const
+    const items = [finished('reviewer', state, reviewed), finished('fixer', reviewed, fixed), null]
+    expect(standingOf(run, items)).toMatchObject({ turn: 2, next: 'Review' })
+  })
+
+  it('in a turn that is in progress: it is entered again with the input it was given', async () => {
+    const { run, state } = await aRun(makePorts())
+    const reviewed = { ...state, turn: 1, next: 'Fix', decision: 'decisions/x' } as const
+    expect(standingOf({ ...run, epoch: 5 }, [finished('reviewer', state, reviewed), claimed('fixer', reviewed), null])).toMatchObject({
+      turn: 1,
+      next: 'Fix',
+      decision: 'decisions/x',
+      epoch: 5,
+    })
+  })
+})
+
+describe('resume', () => {
+  it('raises the epoch and starts the execution of that epoch', async () => {
+    const ports = makePorts()
+    const { run } = await aRun(ports)
+    const resumed = await resumeRun(ports, run.runId)
+    expect(resumed).toMatchObject({ started: true, run: { epoch: 2 } })
+    expect(ports.executions.started.at(-1)).toMatchObject({ name: `${run.runId}-2`, input: { epoch: 2, next: 'Prepare' } })
+  })
+
+  it('of two that resume at once one wins', async () => {
+    const ports = makePorts()
+    const { run } = await aRun(ports)
+    const both = await Promise.all([resumeRun(ports, run.runId), resumeRun(ports, run.runId)])
+    expect(both.filter(({ started }) => started)).toHaveLength(1)
+    expect(ports.executions.started.map(({ name }) => name)).toEqual([`${run.runId}-1`, `${run.runId}-2`])
+  })
+
+  it('leaves an ended run as it is, and says that an unknown one is none', async () => {
+    const ports = makePorts()
+    const { run } = await aRun(ports)
+    ports.runs.runItems.set(run.runId, { ...run, status: 'ended' })
+    expect(await resumeRun(ports, run.runId)).toMatchObject({ started: false })
+    await expect(resumeRun(ports, 'r-0000000000000000')).rejects.toMatchObject({ name: 'RunNotFound' })
+  })
+
+  it('a run that was being ended is only closed', async () => {
+    const ports = makePorts()
+    const { run } = await aRun(ports)
+    await abortRun(ports, run.runId, 'ada')
+    await resumeRun(ports, run.runId)
+    expect(ports.executions.started.at(-1)?.input).toMatchObject({ next: 'Close', verdict: { outcome: 'aborted', by: 'ada' } })
+  })
+})
+
+describe('failures', () => {
+  it.each([
+    [
+      { Error: 'HeadMoved', Cause: '{"errorMessage":"moved"}' },
+      { error: 'HeadMoved', message: 'moved' },
+    ],
+    [
+      { Error: 'HeadMoved', Cause: 'moved' },
+      { error: 'HeadMoved', message: 'moved' },
+    ],
+    [
+      { Error: 'Lambda.Unknown', Cause: 'exit 137' },
+      { error: 'Unexpected', message: 'Lambda.Unknown: exit 137' },
+    ],
+    [undefined, { error: 'Unexpected' }],
+  ])('reads %j', (error, failure) => {
+    expect(failureOf(error)).toMatchObject(failure)
+  })
+
+  it('RecordFailure keeps the state, says what failed, and leads to Close', async () => {
+    const ports = makePorts()
+    const { run, state } = await aRun(ports)
+    const next = await recordFailure(ports, { ...state, changeset: 'k', error: { Error: 'HeadMoved', Cause: 'moved' } })
+    expect(next).toMatchObject({ next: 'Close', changeset: 'k', verdict: { outcome: 'failed', error: 'HeadMoved' } })
+    expect(next).not.toHaveProperty('error')
+    expect(ports.runs.runItems.get(run.runId)?.failure).toEqual({ error: 'HeadMoved', message: 'moved' })
+  })
+
+  it('a stale execution records nothing', async () => {
+    const ports = makePorts()
+    const { run, state } = await aRun(ports)
+    await resumeRun(ports, run.runId)
+    await expect(recordFailure(ports, { ...state, error: { Error: 'HeadMoved' } })).rejects.toMatchObject({ name: 'StaleExecution' })
+    expect(ports.runs.runItems.get(run.runId)?.failure).toBeNull()
+  })
+
+  it('an execution that ended unseen is closed under a new epoch; one that no longer speaks for its run is left alone', async () => {
+    const ports = makePorts()
+    const { run } = await aRun(ports)
+    expect(await recordLostExecution(ports, { name: `${run.runId}-1`, status: 'TIMED_OUT' })).toEqual({ closed: true })
+    expect(ports.executions.started.at(-1)).toMatchObject({
+      name: `${run.runId}-2`,
+      input: { next: 'Close', verdict: { outcome: 'failed' } },
+    })
+    expect(await recordLostExecution(ports, { name: `${run.runId}-1`, status: 'ABORTED' })).toEqual({ closed: false })
+    await expect(recordLostExecution(ports, { name: 'somebody-elses', status: 'FAILED' })).rejects.toMatchObject({ name: 'BadRequest' })
+  })
+
+  it('ending a run twice ends it once', async () => {
+    const ports = makePorts()
+    const { run } = await aRun(ports)
+    const verdict = { outcome: 'superseded', reason: 'superseded', by: null, error: null } as const
+    const both = await Promise.all([endUnder(ports, run.runId, { verdict }), endUnder(ports, run.runId, { verdict })])
+    expect(both.filter(({ closed }) => closed)).toHaveLength(1)
+  })
+})
