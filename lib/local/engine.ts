@@ -1,6 +1,6 @@
 /** The embedded engine: the synthesized state machine and the very handlers of the Lambdas, in this process. */
 import { randomUUID } from 'node:crypto'
-import type { StateMachine, StateMachineDefinition } from 'aws-local-stepfunctions'
+import type { StateMachine } from 'aws-local-stepfunctions'
 import type { TaskState } from '../names.ts'
 import type { Executions, Invocation } from '../loop/ports.ts'
 import type { RunState } from '../loop/run.ts'
@@ -16,8 +16,17 @@ export interface EngineOptions {
   onEvent?: (event: EngineEvent) => void
   /** Milliseconds between retries, in place of those of the definition: for tests. */
   retryInterval?: number
-  machine?: StateMachineDefinition
+  /**
+   * Says whether a name was used before, by any process, and uses it up. Without it only this engine's own names count. The name of
+   * an execution is written down before it starts: one that was lost goes on by a new epoch, under a new name.
+   */
+  claimName?: (name: string) => Promise<boolean>
+  /** Told of an execution that ended without the machine seeing it end (in AWS a rule of EventBridge does). */
+  onLost?: (end: { name: string; error: string; cause: string }) => Promise<void>
 }
+
+/** The error of the machine's own Fail state: the run has been closed. */
+const RUN_FAILED = 'RunFailed'
 
 /** A Lambda runs 15 minutes at most; the margin is what a turn needs to store its results. */
 const LAMBDA_SECONDS = 15 * 60
@@ -29,26 +38,36 @@ const payloadOf = (input: unknown): { token?: unknown } =>
 export class Engine implements Executions {
   readonly #options: EngineOptions
   readonly #machine: StateMachine
-  readonly #definition: StateMachineDefinition
   readonly #executions = new Map<string, Execution>()
   readonly #tokens = new Map<string, () => void>()
 
   constructor(options: EngineOptions) {
     this.#options = options
-    this.#definition = options.machine ?? LOOP_MACHINE
-    this.#machine = interpreter(this.#definition)
+    this.#machine = interpreter(LOOP_MACHINE)
   }
 
-  /** Starts an execution; a name that this engine knows starts nothing. Names carry the run's epoch, so no other engine has it. */
+  /** Starts an execution; a name that was used starts nothing. */
   async start(name: string, input: RunState): Promise<void> {
     if (this.#executions.has(name)) return
     const execution = new Execution(name)
     this.#executions.set(name, execution)
-    execution.end = this.#run(execution, input)
+    if (this.#options.claimName && !(await this.#options.claimName(name))) {
+      this.#executions.delete(name)
+      return
+    }
+    execution.end = this.#run(execution, input).then(async (end) => {
+      if (end.kind === 'failed' && end.error !== RUN_FAILED) await this.#options.onLost?.({ name, error: end.error, cause: end.cause })
+      return end
+    })
   }
 
   async stop(name: string): Promise<void> {
     this.#executions.get(name)?.stop('stopped')
+  }
+
+  /** Ends an execution that waits in Park as `parked`: the question stands, and this process may end. */
+  leave(name: string): void {
+    this.#executions.get(name)?.stop('parked')
   }
 
   async wake(token: string): Promise<void> {
@@ -74,7 +93,7 @@ export class Engine implements Executions {
   }
 
   async #run(execution: Execution, input: RunState): Promise<ExecutionEnd> {
-    const states = Object.entries(statesOf(this.#definition)).filter(([, state]) => state.Type === 'Task')
+    const states = Object.entries(statesOf(LOOP_MACHINE)).filter(([, state]) => state.Type === 'Task')
     const interval = this.#options.retryInterval
     const run = this.#machine.run(input as never, {
       noThrowOnAbort: true,
@@ -109,7 +128,7 @@ export class Engine implements Executions {
   }
 
   async #enter(execution: Execution, state: TaskState, input: unknown): Promise<unknown> {
-    const seconds = Math.min(statesOf(this.#definition)[state]?.TimeoutSeconds ?? LAMBDA_SECONDS, LAMBDA_SECONDS)
+    const seconds = Math.min(statesOf(LOOP_MACHINE)[state]?.TimeoutSeconds ?? LAMBDA_SECONDS, LAMBDA_SECONDS)
     const invocation: Invocation = {
       deadline: Date.now() + Math.max(seconds * 1000 - MARGIN_MS, seconds * 500),
       signal: AbortSignal.any([execution.signal, AbortSignal.timeout(seconds * 1000)]),
