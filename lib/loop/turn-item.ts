@@ -7,7 +7,6 @@ import type { ErrorName } from './errors.ts'
 import type { Checkpoint, SessionRecord, TurnItem } from './items.ts'
 import type { TurnRecord, Usage } from './record.ts'
 import type { RunState } from './run.ts'
-import { addUsage } from './usage.ts'
 
 /** Seconds that an item outlives its last write; Park puts it further out. */
 export const ITEM_TTL_SECONDS = 30 * 24 * 60 * 60
@@ -86,9 +85,8 @@ const revised = (item: TurnItem, { now, nonce }: Stamp, change: Partial<TurnItem
   ttl: Math.max(item.ttl, Math.floor(now / 1000) + ITEM_TTL_SECONDS),
 })
 
-/** The session that a turn may look at: what is past its time is void, while the item's fence and turn are not. */
-export const liveSession = (item: TurnItem, now: number): SessionRecord | null =>
-  item.session && Date.parse(item.session.expiresAt) > now && item.ttl * 1000 > now ? item.session : null
+/** Past its TTL, though DynamoDB may be days late in deleting it. */
+const isVoid = (item: TurnItem, now: number): boolean => item.ttl * 1000 <= now
 
 const holds = (item: TurnItem, { turn, fence }: Holder): boolean => !item.closed && item.running?.turn === turn && item.fence === fence
 
@@ -113,8 +111,8 @@ export function claim(item: TurnItem | null, request: ClaimRequest): ClaimAnswer
   const next = revised(old, request, {
     epoch,
     fence,
-    // Void is void: the new TTL must not bring an expired session back.
-    session: liveSession(old, now),
+    // An item past its TTL is void but for its fence and its turn, and the new TTL must not bring its session back.
+    ...(isVoid(old, now) && { session: null, checkpoint: null }),
     running: { turn, input, leaseUntil: request.leaseUntil, owner, ...(used && { used }) },
   })
   return { kind: 'run', item: next, input, fence }
@@ -139,10 +137,10 @@ export function finish(item: TurnItem | null, request: FinishRequest): FinishAns
   return { kind: 'write', item: next }
 }
 
-/** Gives the lease back, so that the turn may be claimed at once. null: nothing of ours to give back. */
+/** Gives the lease back, so that the turn may be claimed at once; `used` is what all attempts so far used. null: not ours to give back. */
 export function release(item: TurnItem | null, request: Holder & Stamp & { used: Usage | null }): TurnItem | null {
   if (!item?.running || !holds(item, request)) return null
-  const used = request.used ? addUsage(item.running.used ?? null, request.used) : item.running.used
+  const used = request.used ?? item.running.used
   return revised(item, request, { running: { ...item.running, leaseUntil: 0, ...(used && { used }) } })
 }
 
@@ -152,20 +150,23 @@ export function failForGood(item: TurnItem | null, request: Holder & Stamp & { e
   return revised(item, request, { running: null, failed: { turn: request.turn, error: request.error, message: request.message } })
 }
 
-/** The run has ended: no claim, no late finish. Ids go, fingerprints stay. A tombstone is given back as it is. */
-export function tombstone(item: TurnItem | null, request: Stamp & { runId: string; role: TurnRole }): TurnItem {
-  if (item?.closed) return item
+/** The run has ended: no claim, no late finish. Ids go, fingerprints stay. null: it is a tombstone already. */
+export function tombstone(item: TurnItem | null, request: Stamp & { runId: string; role: TurnRole; epoch: number }): TurnItem | null {
+  if (item?.closed) return null
   const old = item ?? emptyItem(request.runId, request.role)
-  return revised(old, request, { fence: old.fence + 1, closed: true, session: null, checkpoint: null, running: null })
+  const epoch = Math.max(old.epoch, request.epoch)
+  return revised(old, request, { epoch, fence: old.fence + 1, closed: true, session: null, checkpoint: null, running: null })
 }
 
 /** Park's: the item and its session live past `until` (ms since 1970). What is void already stays so. null: nothing to do. */
 export function extendTtl(item: TurnItem | null, request: Stamp & { until: number }): TurnItem | null {
   if (!item || item.closed) return null
   const ttl = Math.ceil(request.until / 1000)
-  const live = liveSession(item, request.now)
-  const session = live && { ...live, expiresAt: new Date(Math.max(Date.parse(live.expiresAt), request.until)).toISOString() }
-  if (item.ttl >= ttl && session?.expiresAt === item.session?.expiresAt) return null
-  const next = revised(item, request, { session })
+  const { session, checkpoint } = isVoid(item, request.now) ? { session: null, checkpoint: null } : item
+  const isLive = session !== null && Date.parse(session.expiresAt) > request.now
+  const extended = isLive && Date.parse(session.expiresAt) < request.until
+  if (item.ttl >= ttl && !extended) return null
+  const kept = extended ? { ...session, expiresAt: new Date(request.until).toISOString() } : session
+  const next = revised(item, request, { session: kept, checkpoint })
   return { ...next, ttl: Math.max(next.ttl, ttl) }
 }
