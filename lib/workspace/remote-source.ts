@@ -1,0 +1,115 @@
+/** A repository behind a URL as source: a shallow fetch that deepens until it holds the merge base. */
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { LoopError } from '../loop/errors.ts'
+import type { Policy } from '../loop/policy.ts'
+import { authorization } from './address.ts'
+import { runGit, type GitBounds, type GitOptions, type GitResult } from './git.ts'
+import { findMergeBase, hasCommit } from './merge-base.ts'
+import { fetchError, hasNoSuchObject, wantsBranches } from './refusals.ts'
+
+const FIRST_DEPTH = 32
+/** Bounds while the settings, and so the limits, are not known yet. */
+const BASE_DEPTH = 16_384
+const BASE_BYTES = 4_000_000_000
+const WATCH_MS = 100
+
+/** Git options that carry a token to one server, by the environment alone. */
+export const withToken = (url: URL, token: string | null): Pick<GitOptions, 'config' | 'secrets'> =>
+  token === null ? {} : { config: { [`http.${url.origin}/.extraHeader`]: `Authorization: ${authorization(token)}` }, secrets: [token] }
+
+export interface Remote {
+  url: URL
+  token: string | null
+}
+
+const bytesOf = async (gitDir: string): Promise<number> => {
+  const folder = join(gitDir, 'objects', 'pack')
+  const names = await readdir(folder).catch(() => [])
+  const sizes = await Promise.all(names.map((name) => stat(join(folder, name)).then((file) => file.size, () => 0)))
+  return sizes.reduce((sum, size) => sum + size, 0)
+}
+
+const overBytes = (bytes: number): LoopError =>
+  new LoopError('ChangeTooLarge', `the repository is over limits.bytes (${bytes})`, { limit: 'limits.bytes', bytes })
+
+/** One fetch, stopped when what it has brought is over the limit. */
+const fetchOnce = async (gitDir: string, remote: Remote, refspecs: string[], depth: number, bytes: number, bounds: GitBounds): Promise<GitResult> => {
+  const over = new AbortController()
+  const watch = setInterval(() => void bytesOf(gitDir).then((size) => size > bytes && over.abort(overBytes(bytes))), WATCH_MS)
+  try {
+    const args = ['fetch', '--quiet', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', '--no-recurse-submodules', '--force']
+    const result = await runGit([...args, `--depth=${depth}`, '--', remote.url.href, ...refspecs], {
+      ...bounds,
+      ...withToken(remote.url, remote.token),
+      env: { GIT_DIR: gitDir },
+      signal: bounds.signal ? AbortSignal.any([bounds.signal, over.signal]) : over.signal,
+    })
+    if ((await bytesOf(gitDir)) > bytes) throw overBytes(bytes)
+    return result
+  } finally {
+    clearInterval(watch)
+  }
+}
+
+const isShallow = (gitDir: string): Promise<boolean> =>
+  stat(join(gitDir, 'shallow')).then(
+    (file) => file.size > 0,
+    () => false,
+  )
+
+/** Fetches by commit id, or by branch where the server gives nothing else; throws what is final. */
+const fetcher = (gitDir: string, remote: Remote, bounds: GitBounds) => {
+  let byBranch = false
+  return async (commits: readonly string[], depth: number, bytes: number): Promise<void> => {
+    const where = remote.url.href
+    const refspecs = (): string[] =>
+      byBranch ? ['refs/heads/*:refs/reviewloop/heads/*'] : commits.map((commit) => `${commit}:refs/reviewloop/${commit}`)
+    let result = await fetchOnce(gitDir, remote, refspecs(), depth, bytes, bounds)
+    if (result.code !== 0 && !byBranch && wantsBranches(result)) {
+      byBranch = true
+      result = await fetchOnce(gitDir, remote, refspecs(), depth, bytes, bounds)
+    }
+    if (result.code === 0) return
+    if (hasNoSuchObject(result)) throw new LoopError('NoCommit', `${where} does not have commit ${commits.join(' or ')}`, { commits })
+    throw fetchError(result, where)
+  }
+}
+
+/**
+ * Fetches base and head into `gitDir` and gives their merge base and the limits. The base comes first, because its settings say
+ * what the limits are: `limitsOf` is asked when it is there.
+ * Errors: FetchRefused, FetchFailed, NoCommit, BaseUnreachable, ChangeTooLarge.
+ */
+export const fetchRemote = async (
+  gitDir: string,
+  remote: Remote,
+  source: { base: string; head: string },
+  limitsOf: () => Promise<Policy['limits']>,
+  bounds: GitBounds,
+): Promise<{ mergeBase: string; limits: Policy['limits'] }> => {
+  const { base, head } = source
+  const where = remote.url.href
+  const fetch = fetcher(gitDir, remote, bounds)
+  const present = (commit: string): Promise<boolean> => hasCommit(gitDir, commit, bounds)
+
+  for (let depth = 1; ; depth *= 2) {
+    await fetch([base], depth, BASE_BYTES)
+    if (await present(base)) break
+    if (depth >= BASE_DEPTH || !(await isShallow(gitDir))) throw new LoopError('NoCommit', `no branch of ${where} holds ${base}`, { base })
+  }
+  const limits = await limitsOf()
+  for (let depth = Math.min(FIRST_DEPTH, limits.depth); ; depth = Math.min(depth * 2, limits.depth)) {
+    await fetch([head, base], depth, limits.bytes)
+    const last = depth >= limits.depth || !(await isShallow(gitDir))
+    if (!(await present(head))) {
+      if (last) throw new LoopError('NoCommit', `no branch of ${where} holds ${head} within ${depth} commits`, { head })
+      continue
+    }
+    const found = await findMergeBase(gitDir, base, head, bounds)
+    if (found.kind === 'found') return { mergeBase: found.commit, limits }
+    if (!last && found.kind === 'deeper') continue
+    const why = found.kind === 'none' ? 'have no history in common' : `do not meet within limits.depth (${limits.depth})`
+    throw new LoopError('BaseUnreachable', `base and head of ${where} ${why}`, { base, head, limit: 'limits.depth', allowed: limits.depth })
+  }
+}

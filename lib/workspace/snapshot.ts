@@ -1,0 +1,118 @@
+/** Prepare's part: fetch once, within limits, and give the snapshot that every turn starts from. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { LoopError } from '../loop/errors.ts'
+import { SETTINGS_FILE, type Policy } from '../loop/policy.ts'
+import type { FetchedSource } from '../loop/workspace.ts'
+import { branchRef, parseAddress, tokenFor, type TokenSource } from './address.ts'
+import { changedFiles } from './diff-read.ts'
+import { git, runGit, type GitOptions } from './git.ts'
+import { borrowLocal, initRepository } from './local-source.ts'
+import { fetchRemote } from './remote-source.ts'
+
+const COMMIT = /^[0-9a-f]{40}$/
+const SETTINGS_BYTES = 256 * 1024
+const LISTING_BYTES = 512 * 1024 * 1024
+
+export interface Source {
+  repository: string
+  branch: string | null
+  base: string
+  head: string
+}
+
+const tooLarge = (limit: string, allowed: number, what: string): LoopError =>
+  new LoopError('ChangeTooLarge', `${what} is over ${limit} (${allowed})`, { limit, allowed })
+
+interface Entry {
+  mode: string
+  id: string
+}
+
+const entryAt = async (commit: string, path: string, options: GitOptions): Promise<Entry | null> => {
+  const line = (await git(['ls-tree', '-z', commit, '--', path], options)).toString('utf8')
+  const [mode, , id] = line.split(/[ \t]/)
+  return mode && id ? { mode, id } : null
+}
+
+const settingsOf = async (base: string, options: GitOptions): Promise<string | null> => {
+  const entry = await entryAt(base, SETTINGS_FILE, options)
+  if (!entry) return null
+  if (!entry.mode.startsWith('100')) throw new LoopError('BadSettings', `${SETTINGS_FILE} of the base is no regular file`)
+  const size = Number(await git(['cat-file', '-s', entry.id], options))
+  if (size > SETTINGS_BYTES) throw new LoopError('BadSettings', `${SETTINGS_FILE} of the base is over ${SETTINGS_BYTES} bytes`)
+  return (await git(['cat-file', 'blob', entry.id], options)).toString('utf8')
+}
+
+const headSettingsDiffer = async (base: string, head: string, options: GitOptions): Promise<boolean> => {
+  const theirs = await entryAt(head, SETTINGS_FILE, options)
+  return theirs !== null && theirs.id !== (await entryAt(base, SETTINGS_FILE, options))?.id
+}
+
+/** A small pack can unfold into a tree that fills any disk: what would be checked out is measured first. */
+const checkUnfolded = async (head: string, limits: Policy['limits'], options: GitOptions): Promise<void> => {
+  const over = tooLarge('limits.bytes', limits.bytes, 'the checked-out commit')
+  let bytes = 0
+  let rest = ''
+  const onStdout = (chunk: Buffer): void => {
+    const records = (rest + chunk.toString('latin1')).split('\0')
+    rest = records.pop() ?? ''
+    // Each file costs at least a block's worth of bookkeeping, so that a tree of empty files is bounded too.
+    for (const record of records) bytes += 64 + (Number(record.split('\t')[0]!.trim().split(/ +/)[3]) || 0)
+    if (bytes > limits.bytes) throw over
+  }
+  const result = await runGit(['ls-tree', '-r', '-l', '-z', head], { ...options, onStdout })
+  if (result.code !== 0) throw new LoopError('FetchFailed', 'the head commit is incomplete in the repository')
+}
+
+/** Merge base and head with all their trees and files, and no other history. */
+const packOf = async (commits: string[], limits: Policy['limits'], options: GitOptions): Promise<Uint8Array> => {
+  const over = `the snapshot is over limits.bytes (${limits.bytes})`
+  const listed = await runGit(['rev-list', '--objects', '--no-walk', ...commits], { ...options, maxBytes: LISTING_BYTES, tooLarge: over })
+  if (listed.code !== 0) throw new LoopError('FetchFailed', 'the repository lacks objects of the change: is it a partial clone?')
+  const args = ['pack-objects', '--quiet', '--stdout', '--delta-base-offset']
+  return git(args, { ...options, input: listed.stdout, maxBytes: limits.bytes, tooLarge: over })
+}
+
+/**
+ * Fetches a source and gives the snapshot; the throwaway repository is gone when it returns. `limitsOf` gives the limits by the
+ * text of the base's settings file. Errors: as `Workspaces.fetch`, BadRequest, NotARepository, and what `limitsOf` throws.
+ */
+export const fetchSnapshot = async (
+  source: Source,
+  limitsOf: (settings: string | null) => Policy['limits'],
+  token: TokenSource,
+  signal: AbortSignal,
+  folder: string = tmpdir(),
+): Promise<FetchedSource> => {
+  const address = parseAddress(source.repository)
+  if (source.branch !== null) branchRef(source.branch)
+  for (const id of [source.base, source.head]) if (!COMMIT.test(id)) throw new LoopError('BadRequest', `${JSON.stringify(id)} is no commit id`)
+  const gitDir = await mkdtemp(join(folder, 'reviewloop-fetch-'))
+  try {
+    const bounds = { signal }
+    const options = { ...bounds, env: { GIT_DIR: gitDir } }
+    const readLimits = async (): Promise<Policy['limits']> => limitsOf(await settingsOf(source.base, options))
+    await initRepository(gitDir, bounds)
+    const { mergeBase, limits } =
+      address.kind === 'path'
+        ? { mergeBase: await borrowLocal(gitDir, address.path, source, bounds), limits: await readLimits() }
+        : await fetchRemote(gitDir, { url: address.url, token: await tokenFor(address.url, token) }, source, readLimits, bounds)
+    const changes = await changedFiles(mergeBase, source.head, options)
+    if (changes.length > limits.files) throw tooLarge('limits.files', limits.files, `the change of ${changes.length} files`)
+    await checkUnfolded(source.head, limits, options)
+    return {
+      mergeBase,
+      head: source.head,
+      base: source.base,
+      settings: await settingsOf(source.base, options),
+      headSettingsDiffer: await headSettingsDiffer(source.base, source.head, options),
+      files: changes.length,
+      empty: changes.length === 0,
+      pack: await packOf([...new Set([mergeBase, source.head])], limits, options),
+    }
+  } finally {
+    await rm(gitDir, { recursive: true, force: true })
+  }
+}
