@@ -39,6 +39,7 @@ const executionArns = (scope: Construct, stage: string): string[] =>
     }),
   )
 
+/** `SendTaskSuccess` too is checked against the machine's ARN, though the reference of actions lists no resource for it. */
 export const machineStatement = (scope: Construct, stage: string, action: Access['machine'][number]): PolicyStatement =>
   new PolicyStatement({
     actions: [`states:${action}`],

@@ -1,0 +1,196 @@
+/** Least privilege, asked of a policy simulator: what a function must be able to do, and what it must not. */
+import { describe, expect, test } from 'vitest'
+import {
+  executionName,
+  FUNCTION_FOLDERS,
+  type FunctionName,
+  roleKey,
+  STATE_OF_ROLE,
+  TURN_ROLES,
+  type TurnRole,
+  turnObjectKey,
+} from '../../lib/names.ts'
+import { branchKeyOf } from '../../lib/loop/run-id.ts'
+import { asker } from '../support/iam.ts'
+import { ofType, plain, SECRET, synthesize } from '../support/template.ts'
+
+const template = synthesize()
+const may = asker(template)
+const FUNCTIONS = Object.keys(FUNCTION_FOLDERS) as FunctionName[]
+
+const RUN = 'r-0123456789abcdef'
+const OTHER = 'r-fedcba9876543210'
+const BRANCH = branchKeyOf('https://git.example/one.git', 'main')
+const key = (role: TurnRole) => roleKey(RUN, role)
+const MACHINE = 'arn:aws:states:us-east-1:000000000000:stateMachine:reviewloop-test'
+const EXECUTION = `arn:aws:states:us-east-1:000000000000:execution:reviewloop-test:${executionName(RUN, 12)}`
+
+/** The functions that may, of all. */
+const who = async (question: (name: FunctionName) => Promise<boolean>): Promise<FunctionName[]> => {
+  const answers = await Promise.all(FUNCTIONS.map(async (name) => ({ name, allowed: await question(name) })))
+  return answers.flatMap(({ name, allowed }) => (allowed ? [name] : []))
+}
+
+describe.each(TURN_ROLES)('the turn of the %s', (role) => {
+  const name = STATE_OF_ROLE[role]
+  const others = TURN_ROLES.filter((other) => other !== role)
+
+  test('reads and writes its own item, of any run', async () => {
+    for (const action of ['GetItem', 'PutItem']) {
+      expect(await may.item(name, 'Sessions', action, key(role))).toBe(true)
+      expect(await may.item(name, 'Sessions', action, roleKey(OTHER, role))).toBe(true)
+    }
+  })
+
+  test.each(others)('cannot touch the item of the %s', async (other) => {
+    for (const action of ['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem', 'Query', 'BatchGetItem', 'BatchWriteItem'])
+      expect(await may.item(name, 'Sessions', action, key(other)), action).toBe(false)
+    expect(await may.item(name, 'Sessions', 'GetItem', key(role), key(other)), 'both at once').toBe(false)
+  })
+
+  test('cannot scan, nor get around the key with a request that names none', async () => {
+    for (const action of ['Scan', 'GetItem', 'PutItem', 'Query', 'PartiQLSelect'])
+      for (const part of ['Sessions', 'Runs'] as const) expect(await may.item(name, part, action), `${action} ${part}`).toBe(false)
+  })
+
+  test.each(others)('cannot read or write transcripts, work or records of the %s', async (other) => {
+    for (const kind of ['transcripts', 'work'] as const) {
+      expect(await may.object(name, 'GetObject', turnObjectKey(kind, other, RUN, 1, 1)), kind).toBe(false)
+      expect(await may.object(name, 'PutObject', turnObjectKey(kind, other, RUN, 1, 1)), kind).toBe(false)
+    }
+    expect(await may.object(name, 'PutObject', turnObjectKey('records', other, RUN, 1, 1))).toBe(false)
+  })
+
+  test('reads what crosses between the roles, and its own', async () => {
+    for (const object of [
+      `source/${RUN}/n.pack`,
+      `decisions/${RUN}/q-1.json`,
+      turnObjectKey('changesets', 'fixer', RUN, 2, 1),
+      ...TURN_ROLES.map((writer) => turnObjectKey('records', writer, RUN, 1, 1)),
+      turnObjectKey('transcripts', role, RUN, 1, 1),
+      turnObjectKey('work', role, RUN, 1, 1),
+    ])
+      expect(await may.object(name, 'GetObject', object), object).toBe(true)
+  })
+
+  test('writes its own records and transcripts, and deletes nothing', async () => {
+    for (const kind of ['records', 'transcripts'] as const) {
+      expect(await may.object(name, 'PutObject', turnObjectKey(kind, role, RUN, 1, 1)), kind).toBe(true)
+      expect(await may.object(name, 'DeleteObject', turnObjectKey(kind, role, RUN, 1, 1)), kind).toBe(false)
+    }
+    for (const object of [`source/${RUN}/n.pack`, `decisions/${RUN}/q-1.json`, `reports/${RUN}/report.json`])
+      expect(await may.object(name, 'PutObject', object), object).toBe(false)
+  })
+
+  test('adds to the history of its own turns, and leaves run and branch alone', async () => {
+    expect(await may.item(name, 'Runs', 'PutItem', key(role))).toBe(true)
+    for (const other of [...others.map(key), RUN, BRANCH]) expect(await may.item(name, 'Runs', 'PutItem', other), other).toBe(false)
+    expect(await may.item(name, 'Runs', 'GetItem', RUN)).toBe(false)
+  })
+})
+
+test('only the fixer writes changesets and work', async () => {
+  for (const kind of ['changesets', 'work'] as const)
+    expect(await who((name) => may.object(name, 'PutObject', turnObjectKey(kind, 'fixer', RUN, 2, 1)))).toEqual(['Fix'])
+})
+
+test('run and branch items are written by who keeps them', async () => {
+  expect(await who((name) => may.item(name, 'Runs', 'PutItem', RUN))).toEqual([
+    'Prepare',
+    'Park',
+    'Decide',
+    'Publish',
+    'RecordFailure',
+    'Close',
+    'Start',
+  ])
+  expect(await who((name) => may.item(name, 'Runs', 'PutItem', BRANCH))).toEqual(['Publish', 'Close', 'Start'])
+  expect(await who((name) => may.item(name, 'Runs', 'GetItem', BRANCH))).toEqual([
+    'Prepare',
+    'Review',
+    'Certify',
+    'Publish',
+    'Close',
+    'Start',
+  ])
+})
+
+test('a pattern for run items takes in no item of a role', async () => {
+  for (const role of TURN_ROLES) expect(await who((name) => may.item(name, 'Runs', 'GetItem', key(role)))).toEqual([])
+  expect(await who((name) => may.item(name, 'Runs', 'Query', key('fixer')))).toEqual(['Close', 'Show'])
+})
+
+test('all three session items are written by Park and Close alone, and read where a run is looked at as a whole', async () => {
+  const all = async (name: FunctionName, action: string) =>
+    (await Promise.all(TURN_ROLES.map((role) => may.item(name, 'Sessions', action, key(role))))).every(Boolean)
+  expect(await who((name) => all(name, 'PutItem'))).toEqual(['Park', 'Close'])
+  expect(await who((name) => all(name, 'GetItem'))).toEqual(['Park', 'Publish', 'RecordFailure', 'Close', 'Start'])
+})
+
+test('the git token is read by who speaks to the forge', async () => {
+  expect(await who((name) => may.other(name, 'secretsmanager:GetSecretValue', SECRET))).toEqual(['Prepare', 'Publish', 'Start'])
+  expect(await who((name) => may.other(name, 'secretsmanager:GetSecretValue', SECRET.replace('git-token', 'other')))).toEqual([])
+})
+
+test('executions are started, stopped and woken by who has to', async () => {
+  expect(await who((name) => may.other(name, 'states:StartExecution', MACHINE))).toEqual(['RecordFailure', 'Start'])
+  expect(await who((name) => may.other(name, 'states:StopExecution', EXECUTION))).toEqual(['RecordFailure', 'Start'])
+  expect(await who((name) => may.other(name, 'states:StartExecution', `${MACHINE}-2`))).toEqual([])
+  expect(await who((name) => may.other(name, 'states:StopExecution', EXECUTION.replace('loop-test', 'loop-prod')))).toEqual([])
+})
+
+test('a token is answered by Park alone, and only of this machine', () => {
+  // The simulator goes by a list that knows no resource for this action; the service checks the machine's ARN all the same.
+  const statements = ofType(template, 'AWS::IAM::Policy').flatMap(([id, { Properties }]) => {
+    const { Statement } = Properties['PolicyDocument'] as { Statement: { Action: unknown; Resource: unknown }[] }
+    return Statement.filter(({ Action }) => JSON.stringify(Action).includes('SendTask')).map(({ Action, Resource }) => ({
+      id,
+      Action,
+      arn: plain(Resource),
+    }))
+  })
+  expect(statements).toEqual([{ id: expect.stringMatching(/^ParkRole/) as string, Action: 'states:SendTaskSuccess', arn: MACHINE }])
+})
+
+test('only Close deletes, and lists where it deletes', async () => {
+  for (const kind of ['transcripts', 'work'] as const) {
+    expect(await who((name) => may.object(name, 'DeleteObject', turnObjectKey(kind, 'fixer', RUN, 1, 1)))).toEqual(['Close'])
+    expect(await who((name) => may.list(name, `${kind}/fixer/${RUN}/`))).toEqual(['Close'])
+  }
+  for (const kept of ['records/reviewer', 'changesets/fixer', 'decisions', 'reports', 'source'])
+    expect(await who((name) => may.object(name, 'DeleteObject', `${kept}/${RUN}/1.1`)), kept).toEqual([])
+  expect(await who((name) => may.list(name))).toEqual([])
+  expect(await who((name) => may.list(name, 'reports/'))).toEqual([])
+})
+
+test('reports are written by Close, decisions by Decide, sources by Prepare', async () => {
+  expect(await who((name) => may.object(name, 'PutObject', `reports/${RUN}/report.json`))).toEqual(['Close'])
+  expect(await who((name) => may.object(name, 'PutObject', `decisions/${RUN}/q-1.json`))).toEqual(['Decide'])
+  expect(await who((name) => may.object(name, 'PutObject', `source/${RUN}/n.pack`))).toEqual(['Prepare'])
+})
+
+test('nothing goes over a connection that is not encrypted', async () => {
+  const statements = JSON.stringify(ofType(template, 'AWS::S3::BucketPolicy').map(([, { Properties }]) => Properties['PolicyDocument']))
+  expect(statements.match(/"Effect":"Deny","Principal":\{"AWS":"\*"\}/g)?.length).toBeGreaterThanOrEqual(2)
+})
+
+test('the machine may invoke exactly the functions of its states', () => {
+  const [, policy] = ofType(template, 'AWS::IAM::Policy').find(([id]) => id.startsWith('LoopRole')) ?? []
+  const { Statement } = policy?.Properties['PolicyDocument'] as {
+    Statement: { Action: string | string[]; Resource: { 'Fn::GetAtt': [string, string] }[] }[]
+  }
+  const invoke = Statement.filter(({ Action }) => JSON.stringify(Action).includes('lambda:'))
+  expect(invoke.map(({ Action }) => Action)).toEqual(['lambda:InvokeFunction'])
+  const invoked = invoke.flatMap(({ Resource }) => Resource.map((arn) => arn['Fn::GetAtt'][0]))
+  expect(invoked.toSorted()).toEqual(
+    FUNCTIONS.filter((name) => name !== 'Start' && name !== 'Show')
+      .map((name) => `${name}Function`)
+      .toSorted(),
+  )
+})
+
+test('every function has a role of its own, and no policy of AWS on it', () => {
+  const roles = FUNCTIONS.map((name) => JSON.stringify(template.Resources[`${name}Function`]?.Properties['Role']))
+  expect(new Set(roles).size).toBe(FUNCTIONS.length)
+  for (const [id, { Properties }] of ofType(template, 'AWS::IAM::Role')) expect(Properties['ManagedPolicyArns'], id).toBeUndefined()
+})

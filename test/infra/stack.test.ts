@@ -1,0 +1,218 @@
+/** What the template deploys. */
+import { describe, expect, test } from 'vitest'
+import { SIZES } from '../../lib/infra/functions.ts'
+import { ARTIFACTS, ENV, FUNCTION_FOLDERS, type FunctionName, IMAGE_FUNCTIONS, TABLE } from '../../lib/names.ts'
+import { environmentOf, exampleSettings, functionId, ofType, only, plain, SECRET, synthesize } from '../support/template.ts'
+
+const template = synthesize()
+const FUNCTIONS = Object.keys(FUNCTION_FOLDERS) as FunctionName[]
+const properties = (name: FunctionName) => template.Resources[functionId(name)]?.Properties ?? {}
+
+test('the template fits, with room', () => {
+  expect(JSON.stringify(template).length).toBeLessThan(200_000)
+  expect(Object.keys(template.Resources).length).toBeLessThan(150)
+})
+
+test('synthesizing twice gives the same', () => {
+  expect(synthesize()).toEqual(template)
+})
+
+describe('tables', () => {
+  const tables = ofType(template, 'AWS::DynamoDB::Table').map(([, table]) => table.Properties)
+
+  test('have the keys of names.ts', () => {
+    const keys = tables.map(({ KeySchema }) =>
+      (KeySchema as { AttributeName: string; KeyType: string }[]).map(({ AttributeName, KeyType }) => [AttributeName, KeyType]),
+    )
+    expect(keys).toEqual([
+      [[TABLE.pk, 'HASH']],
+      [
+        [TABLE.pk, 'HASH'],
+        [TABLE.sk, 'RANGE'],
+      ],
+    ])
+  })
+
+  test('are encrypted, can be restored, expire what is old', () => {
+    for (const table of tables)
+      expect(table).toMatchObject({
+        BillingMode: 'PAY_PER_REQUEST',
+        SSESpecification: { SSEEnabled: true },
+        PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+        TimeToLiveSpecification: { AttributeName: TABLE.ttl, Enabled: true },
+      })
+  })
+})
+
+test.each([
+  ['test', undefined, false],
+  ['prod', undefined, true],
+  ['prod', false, false],
+  ['test', true, true],
+])('stage %s with protect %s keeps its data: %s', (stage, protect, kept) => {
+  const made = synthesize(exampleSettings({ stage, protect }))
+  for (const [, table] of ofType(made, 'AWS::DynamoDB::Table')) {
+    expect(table.Properties['DeletionProtectionEnabled'] ?? false).toBe(kept)
+    expect(table.DeletionPolicy).toBe(kept ? 'Retain' : 'Delete')
+  }
+  for (const [, bucket] of ofType(made, 'AWS::S3::Bucket')) expect(bucket.DeletionPolicy).toBe(kept ? 'Retain' : 'Delete')
+})
+
+test('buckets are closed, encrypted, and refuse plain connections; every kind of artifact expires', () => {
+  const buckets = ofType(template, 'AWS::S3::Bucket')
+  expect(buckets.length).toBe(2)
+  for (const [id, { Properties }] of buckets) {
+    expect(Properties, id).toMatchObject({
+      PublicAccessBlockConfiguration: {
+        BlockPublicAcls: true,
+        BlockPublicPolicy: true,
+        IgnorePublicAcls: true,
+        RestrictPublicBuckets: true,
+      },
+      BucketEncryption: { ServerSideEncryptionConfiguration: [{ ServerSideEncryptionByDefault: { SSEAlgorithm: 'AES256' } }] },
+      OwnershipControls: { Rules: [{ ObjectOwnership: 'BucketOwnerEnforced' }] },
+    })
+    expect(Properties).not.toHaveProperty('AccessControl')
+  }
+  const policies = ofType(template, 'AWS::S3::BucketPolicy').map(([, policy]) => JSON.stringify(policy.Properties))
+  expect(policies.filter((policy) => policy.includes('"aws:SecureTransport":"false"')).length).toBe(2)
+  const artifacts = buckets.find(([id]) => !id.includes('AccessLogs'))?.[1].Properties
+  const { Rules } = artifacts?.['LifecycleConfiguration'] as { Rules: { Prefix?: string; ExpirationInDays?: number }[] }
+  const days = Object.fromEntries(Rules.flatMap(({ Prefix, ExpirationInDays }) => (Prefix ? [[Prefix, ExpirationInDays]] : [])))
+  expect(Object.keys(days).toSorted()).toEqual(ARTIFACTS.map((kind) => `${kind}/`).toSorted())
+  expect(days).toMatchObject({ 'source/': 90, 'transcripts/': 90, 'work/': 90, 'reports/': 400 })
+  expect(JSON.stringify(policies).length).toBeLessThan(20_000)
+})
+
+describe.each(FUNCTIONS)('function %s', (name) => {
+  test('runs from the package that design.md names, at its size', () => {
+    const image = (IMAGE_FUNCTIONS as readonly string[]).includes(name)
+    expect(properties(name)).toMatchObject({
+      MemorySize: SIZES[name].memory,
+      Timeout: SIZES[name].timeout,
+      ...(image
+        ? { PackageType: 'Image', Architectures: ['x86_64'], ImageConfig: { Command: [`${FUNCTION_FOLDERS[name]}.handler`] } }
+        : { Runtime: 'nodejs24.x', Architectures: ['arm64'], Handler: 'index.handler' }),
+    })
+  })
+
+  test('is given the variables that it needs and no others, none of them a secret', () => {
+    const environment = environmentOf(template, name)
+    expect(Object.keys(environment).toSorted()).toEqual(SIZES[name].env.map((key) => ENV[key]).toSorted())
+    for (const value of Object.values(environment)) expect(value).not.toBe('')
+    expect(environment).not.toHaveProperty(ENV.gitToken)
+  })
+
+  test('logs to a group of its own that forgets', () => {
+    const group = properties(name)['LoggingConfig'] as { LogGroup: { Ref: string } }
+    expect(template.Resources[group.LogGroup.Ref]).toMatchObject({ Type: 'AWS::Logs::LogGroup', Properties: { RetentionInDays: 90 } })
+    const groups = FUNCTIONS.map((other) => JSON.stringify(properties(other)['LoggingConfig']))
+    expect(groups.filter((other) => other === JSON.stringify(group)).length).toBe(1)
+  })
+})
+
+test('functions without a git token secret are not told of one', () => {
+  const made = synthesize(exampleSettings({ gitTokenSecret: undefined }))
+  expect(JSON.stringify(made)).not.toContain('secretsmanager')
+  expect(environmentOf(made, 'Prepare')).not.toHaveProperty(ENV.gitTokenSecret)
+  expect(environmentOf(template, 'Prepare')[ENV.gitTokenSecret]).toBe(SECRET)
+})
+
+test('more repositories than an environment holds are refused at synth', () => {
+  const repositories = Array.from({ length: 60 }, (_, n) => ({
+    url: `https://git.example/a-long-name-for-a-repository-${n}.git`,
+    defaultBranch: 'main',
+  }))
+  expect(() => synthesize(exampleSettings({ repositories }))).toThrow('The 60 repositories do not fit into a function')
+})
+
+describe('the API', () => {
+  const routes = ofType(template, 'AWS::ApiGatewayV2::Route').map(([, route]) => route.Properties)
+
+  test('has the two routes, both under IAM', () => {
+    expect(routes.map(({ RouteKey, AuthorizationType }) => [RouteKey, AuthorizationType]).toSorted()).toEqual([
+      ['GET /runs/{id}', 'AWS_IAM'],
+      ['POST /runs', 'AWS_IAM'],
+    ])
+  })
+
+  test('leads each to its function', () => {
+    const targets = Object.fromEntries(
+      routes.map(({ RouteKey, Target }) => {
+        const integration = plain(Target).replace('integrations/', '')
+        return [RouteKey, plain(template.Resources[integration]?.Properties['IntegrationUri'])]
+      }),
+    )
+    expect(targets).toEqual({ 'POST /runs': 'StartFunction', 'GET /runs/{id}': 'ShowFunction' })
+  })
+
+  test('is throttled and logged', () => {
+    const [, stage] = only(template, 'AWS::ApiGatewayV2::Stage')
+    expect(stage.Properties).toMatchObject({ DefaultRouteSettings: { ThrottlingRateLimit: 20, ThrottlingBurstLimit: 40 } })
+    expect(stage.Properties['AccessLogSettings']).toBeDefined()
+  })
+
+  test('answers within what an HTTP API waits', () => {
+    for (const name of ['Start', 'Show'] as const) expect(SIZES[name].timeout).toBeLessThan(30)
+  })
+})
+
+describe('schedules', () => {
+  const schedules = ofType(template, 'AWS::Scheduler::Schedule').map(([, schedule]) => schedule.Properties)
+
+  test('there is one for each repository that has one', () => {
+    expect(schedules.length).toBe(1)
+    expect(schedules[0]).toMatchObject({ ScheduleExpression: 'cron(0 3 * * ? *)', ScheduleExpressionTimezone: 'Europe/Berlin' })
+    expect(
+      ofType(
+        synthesize(exampleSettings({ repositories: [{ url: 'https://git.example/one.git', defaultBranch: 'main' }] })),
+        'AWS::Scheduler::ScheduleGroup',
+      ),
+    ).toEqual([])
+  })
+
+  test('starts its branch, tries again, and keeps what failed', () => {
+    const target = schedules[0]?.['Target'] as Record<string, unknown>
+    expect(plain(target['Arn'])).toBe('StartFunction')
+    expect(JSON.parse(target['Input'] as string)).toEqual({ schedule: { repository: 'https://git.example/one.git', branch: 'main' } })
+    expect(target).toMatchObject({ RetryPolicy: { MaximumRetryAttempts: 5 }, DeadLetterConfig: {} })
+  })
+
+  test('another repository leaves it alone', () => {
+    const more = synthesize(
+      exampleSettings({
+        repositories: ['zero', 'one'].map((name) => ({
+          url: `https://git.example/${name}.git`,
+          defaultBranch: 'main',
+          schedule: { expression: 'cron(0 3 * * ? *)', timezone: 'Europe/Berlin' },
+        })),
+      }),
+    )
+    const ids = (of: typeof template) => ofType(of, 'AWS::Scheduler::Schedule').map(([id]) => id)
+    expect(ids(more)).toEqual(expect.arrayContaining(ids(template)))
+    expect(ids(more).length).toBe(2)
+  })
+})
+
+test('ends of executions that no Catch sees reach record-failure, and are kept if they do not', () => {
+  const [, rule] = only(template, 'AWS::Events::Rule')
+  expect(rule.Properties['EventPattern']).toMatchObject({
+    source: ['aws.states'],
+    'detail-type': ['Step Functions Execution Status Change'],
+    detail: { status: ['FAILED', 'ABORTED', 'TIMED_OUT'], stateMachineArn: [{ Ref: expect.stringMatching(/^LoopMachine/) as string }] },
+  })
+  const [target] = rule.Properties['Targets'] as { Arn: unknown; DeadLetterConfig: unknown }[]
+  expect(plain(target?.Arn)).toBe('RecordFailureFunction')
+  expect(target?.DeadLetterConfig).toBeDefined()
+})
+
+test('the machine is a Standard one under the name that functions build its ARN from; its log holds no data of runs', () => {
+  const [, machine] = only(template, 'AWS::StepFunctions::StateMachine')
+  expect(machine.Properties).toMatchObject({
+    StateMachineName: 'reviewloop-test',
+    StateMachineType: 'STANDARD',
+    TracingConfiguration: { Enabled: true },
+    LoggingConfiguration: { Level: 'ALL', IncludeExecutionData: false },
+  })
+  expect(environmentOf(template, 'Start')[ENV.machine]).toBe('arn:aws:states:us-east-1:000000000000:stateMachine:reviewloop-test')
+})
