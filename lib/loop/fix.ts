@@ -1,5 +1,5 @@
 /** State Fix: one turn of the fixer, over the findings it is given and only these. Its edits become one commit. */
-import { type TurnRole, turnObjectKey } from '../names.ts'
+import { turnObjectKey } from '../names.ts'
 import type { FixTask } from './agent.ts'
 import { readJson, writeJson } from './artifact.ts'
 import { patchKey } from './close.ts'
@@ -17,11 +17,11 @@ import type { RunState } from './run.ts'
 import { storeRecord } from './run-record.ts'
 import { RunSessions } from './sessions.ts'
 import { closing } from './turn-closing.ts'
-import { budgetLeft, findingContext, onScene, type Scene, turnDeadline } from './turn-scene.ts'
+import { agentTurn, findingContext, onScene, type Scene } from './turn-scene.ts'
 import { type Claimed, takeTurn, type Worked } from './turns.ts'
 import type { Changeset } from './workspace.ts'
 
-const ROLE: TurnRole = 'fixer'
+const ROLE = 'fixer' as const
 
 /** Errors: those of `takeTurn` and of the workspace. */
 export const fix = (ports: TurnPorts, state: RunState, invocation: Invocation): Promise<RunState> =>
@@ -41,23 +41,14 @@ const workOf = ({ input, item, turn }: Claimed): string | null =>
 
 const fixOn = async (ports: TurnPorts, claimed: Claimed, scene: Scene, invocation: Invocation): Promise<Worked> => {
   const { input, turn, fence } = claimed
-  const { policy, workspace } = scene
+  const { policy } = scene
   const startedAt = ports.effects.now()
   const { record, decision } = await begin(ports, claimed, scene)
   const given = record.findings.filter((finding) => record.given.includes(finding.id))
-  const order = policy.agent?.fixer ?? ports.defaultAgents
+  const agents = await ports.agents.find(policy.agent?.fixer ?? ports.defaultAgents)
   const task: FixTask = { kind: 'fix', diff: scene.diff, policy, handOver: null, findings: given, notes: notesOf(decision) }
-  const served = await new RunSessions(ports, { runId: input.runId, policy }).run(ROLE, await ports.agents.find(order), {
-    claimed,
-    record,
-    workspace,
-    schema: fixOutput,
-    task,
-    deadline: turnDeadline(policy, invocation, startedAt),
-    signal: invocation.signal,
-    budget: budgetLeft(policy, input.spent),
-    progress: invocation.progress,
-  })
+  const request = { ...agentTurn(claimed, { ...scene, record }, invocation, startedAt), schema: fixOutput, task }
+  const served = await new RunSessions(ports, { runId: input.runId, policy }).run(ROLE, agents, request)
   const close = closing(ports, claimed, scene, served, startedAt)
   const { ended, limit, spent } = close
   const output: FixOutput = served.kind === 'done' ? served.output : { results: [], summary: '' }

@@ -8,9 +8,9 @@ import type { Invocation, Ports } from './ports.ts'
 import type { RunRecord } from './record.ts'
 import type { RunState } from './run.ts'
 import { storeRecord } from './run-record.ts'
-import { RunSessions } from './sessions.ts'
+import { RunSessions, runWithoutSession } from './sessions.ts'
 import { closing } from './turn-closing.ts'
-import { budgetLeft, findingContext, onScene, type Scene, turnDeadline } from './turn-scene.ts'
+import { agentTurn, findingContext, onScene, type Scene } from './turn-scene.ts'
 import { type Claimed, takeTurn, type Worked } from './turns.ts'
 
 export type TurnPorts = Pick<Ports, 'sessions' | 'runs' | 'artifacts' | 'workspaces' | 'agents' | 'effects' | 'defaultAgents'>
@@ -38,20 +38,14 @@ const look = (ports: TurnPorts, role: Looker, state: RunState, invocation: Invoc
 
 const lookAt = async (ports: TurnPorts, role: Looker, claimed: Claimed, scene: Scene, invocation: Invocation): Promise<Worked> => {
   const { input, turn, fence } = claimed
-  const { policy, record, workspace } = scene
+  const { policy, record } = scene
   const startedAt = ports.effects.now()
-  const order = policy.agent?.[role] ?? ports.defaultAgents
-  const served = await new RunSessions(ports, { runId: input.runId, policy }).run(role, await ports.agents.find(order), {
-    claimed,
-    record,
-    workspace,
-    schema: reviewOutput,
-    task: reviewTask(role, scene),
-    deadline: turnDeadline(policy, invocation, startedAt),
-    signal: invocation.signal,
-    budget: budgetLeft(policy, input.spent),
-    progress: invocation.progress,
-  })
+  const agents = await ports.agents.find(policy.agent?.[role] ?? ports.defaultAgents)
+  const request = { ...agentTurn(claimed, scene, invocation, startedAt), schema: reviewOutput, task: reviewTask(role, scene) }
+  const served =
+    role === 'reviewer'
+      ? await new RunSessions(ports, { runId: input.runId, policy }).run(role, agents, request)
+      : await runWithoutSession(ports, agents, request)
   const close = closing(ports, claimed, scene, served, startedAt)
   const { ended, limit, spent } = close
   const after = served.kind === 'done' ? await accept(role, claimed, scene, served.output) : record

@@ -8,9 +8,10 @@ import type { Policy } from './policy.ts'
 import type { Invocation, Ports } from './ports.ts'
 import type { RunRecord } from './record.ts'
 import { loadRecord } from './run-record.ts'
-import type { RunState, Spent } from './run.ts'
+import type { RunState } from './run.ts'
 import { loadSource, type PreparedSource } from './source.ts'
-import { type Changeset, changeset as changesetSchema, work as workSchema, type Workspace } from './workspace.ts'
+import type { Claimed } from './turns.ts'
+import { type Changeset, changeset as changesetSchema, type Work, work as workSchema, type Workspace } from './workspace.ts'
 
 export interface Scene {
   source: PreparedSource
@@ -20,6 +21,8 @@ export interface Scene {
   workspace: Workspace
   /** Merge base against the commit that stands, without what the policy ignores. */
   diff: DiffFile[]
+  /** Why the uncommitted work that the turn was to go on from is not there. */
+  lost?: string
 }
 
 type ScenePorts = Pick<Ports, 'artifacts' | 'workspaces'>
@@ -37,7 +40,7 @@ export const onScene = async <T>(
   const [record, changeset, work, pack] = await Promise.all([
     loadRecord(ports, state),
     state.changeset ? readJson(ports.artifacts, state.changeset, changesetSchema) : null,
-    options.work ? readJson(ports.artifacts, options.work, workSchema) : null,
+    options.work ? readWork(ports, options.work) : { work: null },
     readBytes(ports.artifacts, source.info.pack),
   ])
   const { policy } = source
@@ -45,7 +48,7 @@ export const onScene = async <T>(
     info: source.info,
     pack,
     changeset,
-    work,
+    work: work.work,
     editable: options.editable,
     limits: policy.limits,
     deadline: invocation.deadline,
@@ -53,20 +56,40 @@ export const onScene = async <T>(
   })
   try {
     const diff = (await workspace.diff()).filter((file) => !isIgnored(policy, file.path))
-    return await act({ source, policy, record, changeset, workspace, diff })
+    return await act({ source, policy, record, changeset, workspace, diff, ...('lost' in work ? { lost: work.lost } : {}) })
   } finally {
     await workspace.close()
   }
 }
 
-/** The turn's own deadline: that of the invocation, or earlier where the policy allows a turn less. */
-export const turnDeadline = (policy: Policy, invocation: Invocation, now: number): number =>
-  Math.min(invocation.deadline, now + policy.limits.turn_minutes * 60_000)
+/** Lost work costs a fallback and not the turn. */
+const readWork = async (ports: ScenePorts, key: string): Promise<{ work: Work | null; lost?: string }> => {
+  try {
+    return { work: await readJson(ports.artifacts, key, workSchema) }
+  } catch (error) {
+    if (error instanceof LoopError && error.name === 'ArtifactLost')
+      return { work: null, lost: 'the uncommitted work is missing or damaged' }
+    throw error
+  }
+}
 
-export const budgetLeft = (policy: Policy, spent: Spent): { tokens: number; dollars: number } => ({
-  tokens: Math.max(0, policy.limits.tokens - spent.tokens),
-  dollars: Math.max(0, policy.limits.dollars - (spent.dollars ?? 0)),
-})
+/** What every agent's turn is given. It ends with the invocation, or earlier where the policy allows a turn less. */
+export const agentTurn = ({ input, ...claimed }: Claimed, scene: Scene, invocation: Invocation, now: number) => {
+  const { limits } = scene.policy
+  return {
+    claimed: { input, ...claimed },
+    record: scene.record,
+    workspace: scene.workspace,
+    deadline: Math.min(invocation.deadline, now + limits.turn_minutes * 60_000),
+    signal: invocation.signal,
+    progress: invocation.progress,
+    budget: {
+      tokens: Math.max(0, limits.tokens - input.spent.tokens),
+      dollars: Math.max(0, limits.dollars - (input.spent.dollars ?? 0)),
+    },
+    ...(scene.lost === undefined ? {} : { lost: scene.lost }),
+  }
+}
 
 /** What drafts are checked against. The contents of the files they name are read once, confined; a path that is refused is no file. */
 export const findingContext = async (scene: Pick<Scene, 'workspace' | 'diff'>, drafts: readonly FindingDraft[]) => {
