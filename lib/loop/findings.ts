@@ -42,8 +42,8 @@ export const lineTextOf = (contents: ReadonlyMap<string, string>): LineText => {
 export const normalisePath = (path: string): { path: string } | { reason: string } => {
   if (path.includes('\0')) return { reason: 'the path holds a NUL' }
   const slashed = path.replaceAll('\\', '/')
-  if (/^(?:\/|~|[A-Za-z]:)/.test(slashed)) return { reason: 'the path is absolute' }
   const parts = slashed.split('/').filter((part) => part !== '' && part !== '.')
+  if (slashed.startsWith('/') || /^(?:~|[A-Za-z]:)$/.test(parts[0] ?? '')) return { reason: 'the path is absolute' }
   if (parts.includes('..')) return { reason: 'the path climbs out with ".."' }
   // File systems that fold case, and ones that drop trailing dots and spaces, take these for .git as well.
   if (parts.some((part) => /^(?:\.git|git~1)[. ]*$/i.test(part))) return { reason: 'the path lies in .git' }
