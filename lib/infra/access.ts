@@ -78,5 +78,5 @@ export const ACCESS: Record<FunctionName, Access> = {
     machine: ['StartExecution', 'StopExecution'],
     gitToken: true,
   },
-  Show: { ...nothing, runs: [read(RUN), history], get: ['records', 'reports'] },
+  Show: { ...nothing, runs: [read(RUN), history] },
 }

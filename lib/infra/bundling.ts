@@ -1,8 +1,8 @@
 /** The functions' files, as they go into zips and image. One place: the stack deploys them, tests load them, the bench weighs them. */
-import { cp, mkdir, readFile, rm } from 'node:fs/promises'
-import { basename, dirname, join, resolve } from 'node:path'
+import { cp, mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build, type BuildOptions, type Loader, type Plugin } from 'esbuild'
+import { build, type BuildOptions } from 'esbuild'
 import { FUNCTION_FOLDERS, type FunctionName, IMAGE_FUNCTIONS } from '../names.ts'
 import { isImageFunction } from './functions.ts'
 
@@ -53,22 +53,8 @@ export const zipOptions = (name: FunctionName): BuildOptions => ({
 /** Handler of a function in the image, whose files lie beside each other. */
 export const imageHandler = (name: FunctionName): string => `${FUNCTION_FOLDERS[name]}.handler`
 
-const WORKER = /new URL\('(\.{1,2}\/[^']+\.ts)', import\.meta\.url\)/g
-
-/** A file that the code names by URL (a worker) becomes a file of the image of its own, beside the one that names it. */
-const urls = (found: Set<string>): Plugin => ({
-  name: 'urls',
-  setup: ({ onLoad }) => {
-    onLoad({ filter: /[\\/](lib|functions)[\\/].*\.ts$/ }, async ({ path }) => {
-      const text = await readFile(path, 'utf8')
-      const contents = text.replaceAll(WORKER, (_, file: string) => {
-        found.add(resolve(dirname(path), file))
-        return `new URL('./${basename(file, '.ts')}.mjs', import.meta.url)`
-      })
-      return { contents, loader: 'ts' satisfies Loader }
-    })
-  },
-})
+/** Files of the image that no function imports: they are started by name, from beside the function. */
+const WORKERS = { 'lint-worker': 'lib/agents/lint/worker.ts' }
 
 /** Bundles one zip function into `folder`. Gives the bytes of its file. */
 export const writeZip = async (name: FunctionName, folder: string): Promise<number> => {
@@ -81,21 +67,16 @@ export const writeZip = async (name: FunctionName, folder: string): Promise<numb
 export const writeImageContext = async (folder: string): Promise<void> => {
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true })
-  const done = new Set<string>()
-  let entries = IMAGE_FUNCTIONS.map((name) => ({ in: entryOf(name), out: FUNCTION_FOLDERS[name] as string }))
-  while (entries.length) {
-    const found = new Set<string>()
-    for (const entry of entries) done.add(entry.in)
-    await build({
-      ...shared,
-      entryPoints: entries,
-      external: PACKAGES,
-      outdir: join(folder, 'code'),
-      outExtension: { '.js': '.mjs' },
-      plugins: [urls(found)],
-    })
-    entries = [...found].filter((file) => !done.has(file)).map((file) => ({ in: file, out: basename(file, '.ts') }))
-  }
+  await build({
+    ...shared,
+    entryPoints: [
+      ...IMAGE_FUNCTIONS.map((name) => ({ in: entryOf(name), out: FUNCTION_FOLDERS[name] })),
+      ...Object.entries(WORKERS).map(([out, file]) => ({ in: join(ROOT, file), out })),
+    ],
+    external: PACKAGES,
+    outdir: join(folder, 'code'),
+    outExtension: { '.js': '.mjs' },
+  })
   for (const file of ['package.json', 'package-lock.json', '.npmrc']) await cp(join(ROOT, file), join(folder, file))
   await cp(here('image/Dockerfile'), join(folder, 'Dockerfile'))
 }

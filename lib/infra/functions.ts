@@ -27,7 +27,7 @@ const turn = { memory: 3008, timeout: 900, disk: 4096, env: [...stores, 'agent']
 const small = { memory: 512, timeout: 60, disk: 512 } as const
 
 export const SIZES: Record<FunctionName, FunctionSize> = {
-  Prepare: { memory: 2048, timeout: 900, disk: 4096, env: ['runsTable', 'bucket', 'agent', 'gitTokenSecret'] },
+  Prepare: { memory: 2048, timeout: 900, disk: 4096, env: ['runsTable', 'bucket', 'gitTokenSecret'] },
   Review: turn,
   Fix: turn,
   Certify: turn,
@@ -37,8 +37,8 @@ export const SIZES: Record<FunctionName, FunctionSize> = {
   RecordFailure: { ...small, env: ['sessionsTable', 'runsTable', 'machine'] },
   Close: { ...small, timeout: 300, env: stores },
   // An HTTP API waits 30 seconds for an answer.
-  Start: { ...small, timeout: 29, env: ['sessionsTable', 'runsTable', 'machine', 'repositories', 'gitTokenSecret'] },
-  Show: { ...small, timeout: 29, env: ['runsTable', 'bucket'] },
+  Start: { ...small, timeout: 29, env: ['sessionsTable', 'runsTable', 'machine', 'repositories', 'agent', 'gitTokenSecret'] },
+  Show: { ...small, timeout: 29, env: ['runsTable'] },
 }
 
 /** What a Task waits longer than its function may run: Lambda's own time-out is to be seen first, with its name. */

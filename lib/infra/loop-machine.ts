@@ -44,7 +44,7 @@ export class LoopMachine extends Construct {
       removalPolicy: RemovalPolicy.DESTROY,
     })
     Validations.of(role).acknowledge({
-      id: 'AwsSolutions-IAM5[Resource::*]',
+      id: 'AwsSolutions::AwsSolutions-IAM5[Resource::*]',
       reason: 'Log delivery and X-Ray know no resources: their actions take no narrower one than *.',
     })
   }

@@ -24,7 +24,7 @@ const acknowledged = (app: App): string[] =>
 test('it finds nothing, and one finding is acknowledged', () => {
   let known: string[] = []
   expect(() => checked((app) => void (known = acknowledged(app)))).not.toThrow()
-  expect(known).toEqual(['reviewloop-test/Loop/Role: Annotation::AwsSolutions-IAM5[Resource::*]'])
+  expect(known).toEqual(['reviewloop-test/Loop/Role: AwsSolutions::AwsSolutions-IAM5[Resource::*]'])
 })
 
 test('it would find something', () => {

@@ -1,0 +1,79 @@
+/** The files of each zip, just as they are deployed: light enough, loaded in an empty folder by a bare Node, and called once. */
+import { readFileSync } from 'node:fs'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { deflateRawSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { writeZip } from '../../lib/infra/bundling.ts'
+import { isImageFunction } from '../../lib/infra/functions.ts'
+import { isErrorName } from '../../lib/loop/errors.ts'
+import { ENV, FUNCTION_FOLDERS, type FunctionName } from '../../lib/names.ts'
+import { awsStandIn, type StandIn } from '../support/aws-stand-in.ts'
+import { invoke } from '../support/bare-node.ts'
+import { eventOf } from '../support/events.ts'
+import { environmentOf, exampleSettings, synthesize } from '../support/template.ts'
+
+const ZIPS = (Object.keys(FUNCTION_FOLDERS) as FunctionName[]).filter((name) => !isImageFunction(name))
+// A port that nobody listens on: the forge cannot be reached, and no other machine is asked.
+const REPOSITORY = 'https://127.0.0.1:9/one.git'
+const template = synthesize(exampleSettings({ repositories: [{ url: REPOSITORY, defaultBranch: 'main' }] }))
+
+let folder: string
+let aws: StandIn
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'reviewloop-zips-'))
+  aws = await awsStandIn()
+  await Promise.all(ZIPS.map((name) => writeZip(name, join(folder, name))))
+})
+afterAll(async () => {
+  await aws[Symbol.asyncDispose]()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const environment = (name: FunctionName) => ({ ...environmentOf(template, name), AWS_ENDPOINT_URL: aws.url })
+
+/** What the call is to come to, and what it must have asked on the way. */
+const EXPECTED: Partial<Record<FunctionName, { error?: string; status?: number; asked: string }>> = {
+  Park: { error: 'RunNotFound', asked: 'DynamoDB.GetItem' },
+  Decide: { error: 'RunNotFound', asked: 'DynamoDB.GetItem' },
+  RecordFailure: { error: 'RunNotFound', asked: 'DynamoDB.GetItem' },
+  Close: { error: 'RunNotFound', asked: 'DynamoDB.GetItem' },
+  // No git is at hand here either.
+  Start: { status: 502, asked: 'secretsmanager.GetSecretValue' },
+  Show: { status: 404, asked: 'DynamoDB.GetItem' },
+}
+
+describe.each(ZIPS)('%s', (name) => {
+  test('is one file, and a light one', async () => {
+    expect(await readdir(join(folder, name))).toContain('index.mjs')
+    const bytes = readFileSync(join(folder, name, 'index.mjs'))
+    expect(bytes.length).toBeLessThan(600_000)
+    expect(deflateRawSync(bytes).length).toBeLessThan(200_000)
+  })
+
+  test('brings none of the providers that Lambda never comes to', () => {
+    const text = readFileSync(join(folder, name, 'index.mjs'), 'utf8')
+    for (const trace of ['sso_start_url', 'credential_process', 'AssumeRoleWithWebIdentity', 'GetRoleCredentials']) expect(text.includes(trace), trace).toBe(false)
+  })
+
+  test('loads with its own variables, answers, and asks AWS for what it needs', async () => {
+    const { error, status, asked } = EXPECTED[name] ?? { asked: '' }
+    aws.calls.length = 0
+    const outcome = await invoke(join(folder, name), 'index.mjs', environment(name), eventOf(name, REPOSITORY))
+    if (status === undefined) expect(outcome).toMatchObject({ kind: 'error', name: error })
+    else expect(outcome).toMatchObject({ kind: 'answer', value: { statusCode: status } })
+    if (outcome.kind === 'error') expect(isErrorName(outcome.name)).toBe(true)
+    expect(aws.calls).toContain(asked)
+  })
+
+  test('needs every variable that it is given', async () => {
+    const given = environment(name)
+    // The one that may be left out: public repositories need no token.
+    const needed = Object.keys(environmentOf(template, name)).filter((variable) => variable !== ENV.gitTokenSecret)
+    for (const variable of needed) {
+      const { [variable]: _, ...rest } = given as Record<string, string>
+      expect(await invoke(join(folder, name), 'index.mjs', rest), variable).toMatchObject({ kind: 'unloadable', message: expect.stringContaining(variable) as string })
+    }
+  })
+})

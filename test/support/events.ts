@@ -1,0 +1,37 @@
+/** One event for each function, as its caller sends it. */
+import type { FunctionName } from '../../lib/names.ts'
+import type { RunState } from '../../lib/loop/run.ts'
+
+const RUN = 'r-0123456789abcdef'
+
+const state = (changes: Partial<RunState> = {}): RunState => ({
+  runId: RUN,
+  epoch: 1,
+  next: 'Review',
+  policy: { rounds: 3, certify: 'auto', ask: 'always', continuations: 5, askSeconds: 3600 },
+  turn: 0,
+  round: 0,
+  continuations: 0,
+  source: `source/${RUN}/n.json`,
+  record: null,
+  changeset: null,
+  decision: null,
+  commit: 'a'.repeat(40),
+  certified: null,
+  fixed: false,
+  spent: { tokens: 0, dollars: 0, milliseconds: 0 },
+  last: { step: 'Prepare', empty: false },
+  verdict: null,
+  ...changes,
+})
+
+const http = (method: string, path: string, more: object): object => ({ requestContext: { http: { method, path } }, ...more })
+
+export const eventOf = (name: FunctionName, repository: string): object => {
+  if (name === 'Start') return http('POST', '/runs', { body: JSON.stringify({ repository, branch: 'topic' }) })
+  if (name === 'Show') return http('GET', `/runs/${RUN}`, { pathParameters: { id: RUN } })
+  if (name === 'Park') return { state: state({ next: 'Park' }), token: 'a-token' }
+  if (name === 'RecordFailure') return { ...state(), error: { Error: 'AgentFailed', Cause: 'why' } }
+  if (name === 'Prepare') return state({ next: 'Prepare', source: null, last: null })
+  return state()
+}
