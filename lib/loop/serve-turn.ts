@@ -1,5 +1,4 @@
 /** A turn served by one of the ordered agents: attach, run, fall back once, and say what the turn's item is to hold. */
-import { createHash } from 'node:crypto'
 import { turnObjectKey } from '../names.ts'
 import type { Agent, Task } from './agent.ts'
 import { type Attempt, attempt, Meter } from './agent-call.ts'
@@ -8,11 +7,9 @@ import { asLoopError, LoopError } from './errors.ts'
 import { handOver } from './hand-over.ts'
 import type { Checkpoint } from './items.ts'
 import type { Ports } from './ports.ts'
+import { fingerprint } from './run-id.ts'
 import type { Opening, RoleTurn, Served, Sessions } from './served.ts'
 import { checksumOf, loadTranscript } from './transcript.ts'
-
-/** A hash of a session id: it says that two turns had the same session, and nobody can resume by it. */
-export const fingerprintOf = (id: string): string => createHash('sha256').update(id).digest('hex').slice(0, 12)
 
 type Context<O> = { ports: Pick<Ports, 'artifacts' | 'effects'>; sessions: Sessions; turn: RoleTurn<O>; meter: Meter; startedAt: string }
 
@@ -163,7 +160,7 @@ const settle = async <O>(
     mode: mode === 'started' && id === null && ended.kind === 'done' ? 'cold' : mode,
     why: reasons.join('; '),
     ...made,
-    fingerprint: sessions.known && agent.capabilities.resume && id !== null ? fingerprintOf(id) : null,
+    fingerprint: sessions.known && agent.capabilities.resume && id !== null ? fingerprint(id) : null,
     usage: meter.total,
     session,
     checkpoint,
