@@ -54,7 +54,8 @@ describe.each(ZIPS)('%s', (name) => {
 
   test('brings none of the providers that Lambda never comes to', () => {
     const text = readFileSync(join(folder, name, 'index.mjs'), 'utf8')
-    for (const trace of ['sso_start_url', 'credential_process', 'AssumeRoleWithWebIdentity', 'GetRoleCredentials']) expect(text.includes(trace), trace).toBe(false)
+    for (const trace of ['sso_start_url', 'credential_process', 'AssumeRoleWithWebIdentity', 'GetRoleCredentials'])
+      expect(text.includes(trace), trace).toBe(false)
   })
 
   test('loads with its own variables, answers, and asks AWS for what it needs', async () => {
@@ -73,7 +74,10 @@ describe.each(ZIPS)('%s', (name) => {
     const needed = Object.keys(environmentOf(template, name)).filter((variable) => variable !== ENV.gitTokenSecret)
     for (const variable of needed) {
       const { [variable]: _, ...rest } = given as Record<string, string>
-      expect(await invoke(join(folder, name), 'index.mjs', rest), variable).toMatchObject({ kind: 'unloadable', message: expect.stringContaining(variable) as string })
+      expect(await invoke(join(folder, name), 'index.mjs', rest), variable).toMatchObject({
+        kind: 'unloadable',
+        message: expect.stringContaining(variable) as string,
+      })
     }
   })
 })
