@@ -5,6 +5,7 @@ import { asLoopError } from '../../lib/loop/errors.ts'
 import type { TrackedFinding } from '../../lib/loop/finding.ts'
 import type { RunItem } from '../../lib/loop/items.ts'
 import { oneLine } from '../../lib/loop/redact.ts'
+import { asks, place } from '../../lib/loop/report-words.ts'
 import { answerOf } from './answer.ts'
 import type { Paint } from './paint.ts'
 
@@ -13,24 +14,15 @@ export interface Keyboard {
   output: NodeJS.WritableStream
 }
 
-const WHY: Record<string, string> = {
-  stuck: 'A finding stays open whatever the fixer does, or came back after a person took it out.',
-  'ask-user': 'Findings are open that nobody may fix without asking.',
-  rounds: 'The rounds are used up and findings are open.',
-  limit: 'A limit of the run is reached.',
-  'no-change': 'The fixer changed nothing.',
-}
-
 /** The question as lines of text: why, how many rounds are left, and what is open. */
 export const questionLines = (run: RunItem, open: readonly TrackedFinding[], paint: Paint): string[] => {
   const { question } = run
   if (!question) return []
   return [
-    `${paint('bold', `Run ${run.runId} asks`)}: ${WHY[question.why] ?? question.why}`,
-    ...(question.reason ? [`  Reason: ${oneLine(question.reason, 500)}`] : []),
+    `${paint('bold', `Run ${run.runId} asks`)}: ${oneLine(asks(question), 600)}`,
     ...open.map(
       (finding) =>
-        `  ${paint('yellow', finding.id)}  ${finding.severity.padEnd(7)}  ${oneLine(finding.file)}${finding.line ? `:${finding.line}` : ''}  ${oneLine(finding.text, 160)}`,
+        `  ${paint('yellow', finding.id)}  ${finding.severity.padEnd(7)}  ${oneLine(place(finding))}  ${oneLine(finding.text, 160)}`,
     ),
     `  Rounds left: ${question.roundsLeft}. An answer is waited for until ${question.expiresAt}.`,
   ]

@@ -78,11 +78,12 @@ export const readEngineFile = async (path: string): Promise<EngineFile | null> =
   }
 }
 
-/** Takes away what an owner that was killed left behind. Only called under the lock. */
+/** Takes away what an owner that was killed left behind: its socket, and its workspaces. Only called under the lock. */
 const sweep = async (path: string): Promise<void> => {
   const left = await readEngineFile(path)
   await rm(files(path).engine, { force: true })
   await rm(join(path, 'engine.sock'), { force: true })
+  await rm(join(path, 'scratch'), { recursive: true, force: true })
   if (left && /^reviewloop-[0-9a-f]{16}$/.test(basename(dirname(left.socket)))) await rm(dirname(left.socket), { recursive: true, force: true })
 }
 

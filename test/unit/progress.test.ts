@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Progress, type ProgressOptions, type TurnFacts } from '../../bin/terminal/progress.ts'
 import type { EngineEvent } from '../../lib/local/engine-events.ts'
 
-const facts: TurnFacts = { mode: 'started', raised: 3, fixed: 1, open: 2 }
+const facts: TurnFacts = { round: 0, mode: 'started', raised: 3, fixed: 1, open: 2 }
 const at = { execution: 'r-1', at: 0 }
 const entered = (state: string, round = 0): EngineEvent => ({ ...at, kind: 'entered', state, input: { round } })
 const left = (state: string, milliseconds: number, round = 0): EngineEvent => ({ ...at, kind: 'left', state, output: { round }, milliseconds })
@@ -30,7 +30,7 @@ describe('where it is no terminal', () => {
     expect(text().split('\n').map((line) => line.replace(/ +/g, ' '))).toEqual([
       ' Prepare 320 ms',
       ' Review round 0 1.2 s started 3 found, 1 fixed, 2 open',
-      ' Fix round 1 1 min 05 s started 3 found, 1 fixed, 2 open',
+      ' Fix round 0 1 min 05 s started 3 found, 1 fixed, 2 open',
       '',
     ])
     expect(text()).not.toMatch(/[\u001b\r]/)

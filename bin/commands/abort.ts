@@ -1,0 +1,22 @@
+import type { Command } from 'commander'
+import { abortRun } from '../../lib/loop/end-run.ts'
+import { EXIT, type ExitCode } from '../terminal/exit.ts'
+import { withSession } from '../terminal/session.ts'
+import { settle } from '../terminal/settle.ts'
+import { findRun } from './find-run.ts'
+import { outputsOf, reportFlags, type CommonFlags } from './flags.ts'
+
+export const abortCommand = (program: Command, done: (code: ExitCode) => void): void => {
+  reportFlags(program.command('abort').argument('[run]', 'run to end; the newest that has not ended when left out'))
+    .description('end a run; its fix commits are kept as a patch')
+    .action(async (named: string | undefined, flags: CommonFlags) => {
+      const outputs = outputsOf(flags)
+      // ending a run takes no turn, so it may be done beside the process that works on it
+      await withSession({ data: flags.data, own: false, quiet: flags.quiet }, async (session) => {
+        const run = await findRun(session.loop.ports.runs, named, (item) => item.status !== 'ended', 'run that has not ended')
+        await abortRun(session.loop.ports, run.runId, session.by)
+        await settle(session, run.runId, { outputs, asks: false, quiet: flags.quiet ?? false })
+      })
+      done(EXIT.approved)
+    })
+}

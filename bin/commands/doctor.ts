@@ -1,0 +1,94 @@
+import { join } from 'node:path'
+import { readFile } from 'node:fs/promises'
+import type { Command } from 'commander'
+import { createAgents } from '../../lib/agents/registry.ts'
+import { openDataFolder } from '../../lib/local/data-folder.ts'
+import { dataFolderPath } from '../../lib/local/data-path.ts'
+import { asLoopError } from '../../lib/loop/errors.ts'
+import { SETTINGS_FILE } from '../../lib/loop/policy.ts'
+import { parseSettings } from '../../lib/loop/settings.ts'
+import { ENV } from '../../lib/names.ts'
+import { gitText } from '../../lib/workspace/git.ts'
+import { EXIT, type ExitCode } from '../terminal/exit.ts'
+import { paintFor } from '../terminal/paint.ts'
+import { dataFlag, type CommonFlags } from './flags.ts'
+
+interface Check {
+  name: string
+  /** Gives what was found; throws what is wrong. */
+  look: () => Promise<string>
+}
+
+/** Whether `version` is at least `least`, both as numbers with dots. */
+export const atLeast = (version: string, least: string): boolean => {
+  const [have, want] = [version, least].map((text) => text.split('.').map(Number))
+  for (const [index, number] of (want ?? []).entries()) {
+    const found = have?.[index] ?? 0
+    if (found !== number) return found > number
+  }
+  return true
+}
+
+const LEAST_NODE = '22.18'
+const LEAST_GIT = '2.39'
+
+const node = async (): Promise<string> => {
+  if (!atLeast(process.versions.node, LEAST_NODE)) throw new Error(`${process.versions.node}; ${LEAST_NODE} or newer is needed`)
+  return process.versions.node
+}
+
+const git = async (): Promise<string> => {
+  const text = await gitText(['--version'])
+  const version = /(\d+\.\d+(?:\.\d+)?)/.exec(text)?.[1] ?? ''
+  if (!atLeast(version, LEAST_GIT)) throw new Error(`${version || 'none'}; ${LEAST_GIT} or newer is needed`)
+  return version
+}
+
+const dataFolder = async (flag: string | undefined): Promise<string> => {
+  const folder = await openDataFolder(dataFolderPath(flag))
+  await folder.close()
+  return folder.owned ? folder.path : `${folder.path}, in use by process ${folder.owner.pid}`
+}
+
+const lint = async (): Promise<string> => {
+  const [agent] = await createAgents().find(['lint'])
+  return `${agent.id} ${agent.version}`
+}
+
+const settingsHere = async (): Promise<string> => {
+  const root = await gitText(['rev-parse', '--show-toplevel'], { cwd: process.cwd() }).catch(() => null)
+  if (root === null) return 'not in a repository'
+  const file = join(root.trim(), SETTINGS_FILE)
+  const text = await readFile(file, 'utf8').catch(() => null)
+  if (text === null) return 'none; the defaults serve'
+  parseSettings(text, file)
+  return file
+}
+
+export const doctorCommand = (program: Command, done: (code: ExitCode) => void): void => {
+  dataFlag(program.command('doctor'))
+    .description('check what reviewloop needs here')
+    .action(async (flags: CommonFlags) => {
+      const checks: Check[] = [
+        { name: 'Node', look: node },
+        { name: 'git', look: git },
+        { name: 'data folder', look: () => dataFolder(flags.data) },
+        { name: 'agent lint', look: lint },
+        { name: 'settings', look: settingsHere },
+        { name: 'git token', look: async () => (process.env[ENV.gitToken] ? `${ENV.gitToken} is set` : `${ENV.gitToken} is not set; only https repositories need it`) },
+      ]
+      const paint = paintFor(process.stdout)
+      let wrong = 0
+      for (const { name, look } of checks) {
+        const line = await look().then(
+          (found) => `${paint('green', 'ok   ')} ${name.padEnd(12)} ${found}`,
+          (error: unknown) => {
+            wrong++
+            return `${paint('red', 'wrong')} ${name.padEnd(12)} ${asLoopError(error).message}`
+          },
+        )
+        process.stdout.write(`${line}\n`)
+      }
+      done(wrong === 0 ? EXIT.approved : EXIT.failed)
+    })
+}

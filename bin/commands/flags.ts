@@ -1,0 +1,20 @@
+import type { Command } from 'commander'
+import { parseOutputs, type Outputs } from '../terminal/output.ts'
+
+export interface CommonFlags {
+  data?: string
+  output?: string[]
+  quiet?: boolean
+}
+
+const collect = (value: string, before: string[] | undefined): string[] => [...(before ?? []), value]
+
+export const dataFlag = (command: Command): Command => command.option('--data <dir>', 'data folder (default: REVIEWLOOP_DATA, else the state folder of the platform)')
+
+/** Flags of every command that ends with a report. */
+export const reportFlags = (command: Command): Command =>
+  dataFlag(command)
+    .option('--output <format[=file]>', 'text, json, sarif or markdown on stdout, or into a file; may be repeated', collect)
+    .option('-q, --quiet', 'no progress on stderr')
+
+export const outputsOf = (flags: CommonFlags): Outputs => parseOutputs(flags.output ?? [])

@@ -1,0 +1,81 @@
+/** The command line. Reports go to stdout, everything else to stderr; exit codes stand in terminal/exit.ts. */
+import { Command, CommanderError } from 'commander'
+import { asLoopError } from '../lib/loop/errors.ts'
+import { printable } from '../lib/loop/redact.ts'
+import packageJson from '../package.json' with { type: 'json' }
+import { abortCommand } from './commands/abort.ts'
+import { cleanCommand } from './commands/clean.ts'
+import { decideCommand } from './commands/decide.ts'
+import { demoCommand } from './commands/demo.ts'
+import { doctorCommand } from './commands/doctor.ts'
+import { initCommand } from './commands/init.ts'
+import { listCommand } from './commands/list.ts'
+import { resumeCommand } from './commands/resume.ts'
+import { runCommand } from './commands/run.ts'
+import { showCommand } from './commands/show.ts'
+import { startCommand } from './commands/start.ts'
+import { asTyped, typedIn } from './terminal/command-name.ts'
+import { EXIT, EXIT_HELP, exitCodeOfError, type ExitCode } from './terminal/exit.ts'
+import { paintFor } from './terminal/paint.ts'
+
+const EXAMPLES = `
+Examples
+  reviewloop run                              review HEAD against its base
+  reviewloop run ../project --base main --yes review another repository, ask nobody
+  reviewloop run --output sarif=out.sarif     the report as SARIF, too
+  reviewloop decide --fix all --note "..."    answer the run that waits, and go on with it
+  reviewloop resume                           go on after Ctrl-C, kill -9 or a power cut
+  reviewloop demo                             see all of it on an example
+
+${EXIT_HELP}`
+
+const makeProgram = (done: (code: ExitCode) => void): Command => {
+  const program = new Command('reviewloop')
+    .description(packageJson.description)
+    .version(packageJson.version)
+    .showHelpAfterError(false)
+    .addHelpText('after', () => asTyped(EXAMPLES))
+    .exitOverride()
+  for (const add of [
+    runCommand,
+    resumeCommand,
+    listCommand,
+    showCommand,
+    decideCommand,
+    abortCommand,
+    initCommand,
+    doctorCommand,
+    cleanCommand,
+    demoCommand,
+    startCommand,
+  ])
+    add(program, done)
+  return program
+}
+
+const fail = (thrown: unknown): ExitCode => {
+  if (thrown instanceof CommanderError) {
+    if (thrown.exitCode === 0) return EXIT.approved
+    if (thrown.code !== 'commander.help') process.stderr.write(asTyped('What to do: look at `reviewloop --help`.\n'))
+    return EXIT.usage
+  }
+  const error = asLoopError(thrown)
+  const paint = paintFor(process.stderr)
+  process.stderr.write(`${paint('red', `${error.name}:`)} ${printable(error.message)}\nWhat to do: ${asTyped(error.entry.remedy)}\n`)
+  if (error.name === 'Unexpected' && process.env['REVIEWLOOP_DEBUG']) process.stderr.write(`${String((error.cause as Error | undefined)?.stack)}\n`)
+  return exitCodeOfError(error)
+}
+
+// a reader that has seen enough (`| head`) is no failure
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+})
+process.chdir(typedIn())
+const args = process.argv.slice(2)
+try {
+  await makeProgram((code) => {
+    process.exitCode = code
+  }).parseAsync(args.length === 0 ? ['--help'] : args, { from: 'user' })
+} catch (thrown) {
+  process.exitCode = fail(thrown)
+}

@@ -1,0 +1,72 @@
+/** The report of a run: on stdout, in the files that were asked for, and where all of it lies. */
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { LoopError } from '../../lib/loop/errors.ts'
+import type { RunItem } from '../../lib/loop/items.ts'
+import { renderText, type Style } from '../../lib/loop/report-text.ts'
+import type { LocalLoop } from '../../lib/local/local-loop.ts'
+import { writeRunFolder, type RunFiles } from '../../lib/local/run-folder.ts'
+import type { Format, Outputs } from './output.ts'
+import { paintFor, type Screen } from './paint.ts'
+
+const STYLES = { good: 'green', bad: 'red', warn: 'yellow', dim: 'dim', bold: 'bold' } as const satisfies Record<Style, string>
+
+export interface ReportOptions {
+  outputs: Outputs
+  stdout: Screen
+  stderr: Screen
+  /** Each finding with its history. */
+  history?: boolean
+  quiet?: boolean
+}
+
+/** For the shell: quoted where it has to be. */
+export const shellWord = (text: string): string => (/^[\w./:@%+,=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)
+
+/** Where the files are, how to take the fixes, and how to answer. */
+const lastLines = (run: RunItem, { paths, report }: RunFiles): string[] => {
+  const lines = ['', `Report: ${paths.md}`, `        ${paths.json}`, `        ${paths.sarif}`]
+  if (run.status === 'parked')
+    lines.push(
+      '',
+      `It waits for a decision: reviewloop decide ${run.runId} --approve | --fix ID… | --skip | --abort`,
+      `Look at it first:        reviewloop show ${run.runId}`,
+    )
+  if (!report.fixes) return [...lines, 'No fix was committed, so there is no patch and no branch.']
+  if (paths.patch) lines.push(`Patch:  ${paths.patch}`)
+  const { repository } = run.request
+  const inRepository = repository.startsWith('/') && repository !== process.cwd() ? `-C ${shellWord(repository)} ` : ''
+  if (report.fixes.branch) lines.push(`Take the fixes: git ${inRepository}merge --ff-only ${shellWord(report.fixes.branch)}`)
+  else if (paths.patch) lines.push(`Take the fixes: git ${inRepository}apply ${shellWord(paths.patch)}`)
+  return lines
+}
+
+/** The text report, with real paths in place of artifact keys, and the lines that say where everything is. */
+export const textReport = (run: RunItem, files: RunFiles, options: { screen: Screen; history: boolean }): string => {
+  const paint = paintFor(options.screen)
+  const shown = { ...files.report, fixes: files.report.fixes && { ...files.report.fixes, branch: null, patch: null } }
+  const text = renderText(shown, { paint: (style, part) => paint(STYLES[style], part), history: options.history })
+  return `${text.trimEnd()}\n${lastLines(run, files).join('\n')}\n`
+}
+
+const renderFormat = async (format: Format, run: RunItem, files: RunFiles, screen: Screen, history: boolean): Promise<string> => {
+  if (format === 'text') return textReport(run, files, { screen, history })
+  return readFile(files.paths[format === 'markdown' ? 'md' : format], 'utf8')
+}
+
+/** Writes the run's folder, the files asked for and stdout. With another format than text on stdout, the last lines go to stderr. */
+export const printReport = async (loop: LocalLoop, run: RunItem, options: ReportOptions): Promise<void> => {
+  const files = await writeRunFolder(loop.ports, loop.folder.path, run)
+  const history = options.history ?? false
+  for (const { format, path } of options.outputs.files) {
+    const text = await renderFormat(format, run, files, { write: () => true }, history)
+    try {
+      await mkdir(dirname(path), { recursive: true })
+      await writeFile(path, text)
+    } catch (cause) {
+      throw new LoopError('BadRequest', `The report could not be written to ${path}: ${cause instanceof Error ? cause.message : ''}`, {}, { cause })
+    }
+  }
+  options.stdout.write(await renderFormat(options.outputs.stdout, run, files, options.stdout, history))
+  if (options.outputs.stdout !== 'text' && !options.quiet) options.stderr.write(`${lastLines(run, files).join('\n').trim()}\n`)
+}

@@ -1,0 +1,85 @@
+/** The loop on one machine: the real adapters over a data folder, and the embedded engine. */
+import { randomUUID } from 'node:crypto'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createAgents } from '../agents/registry.ts'
+import { gitForge } from '../forge/git-forge.ts'
+import { recordLostExecution } from '../loop/record-failure.ts'
+import type { Effects, Ports } from '../loop/ports.ts'
+import { redact } from '../loop/redact.ts'
+import { ENV, type TaskState } from '../names.ts'
+import { directoryArtifacts } from '../stores/directory/artifacts.ts'
+import { socketClient } from '../stores/dynamodb/client.ts'
+import { dynamoRuns } from '../stores/dynamodb/runs.ts'
+import { createTables } from '../stores/dynamodb/schema.ts'
+import { dynamoSessions } from '../stores/dynamodb/sessions.ts'
+import { gitWorkspaces } from '../workspace/workspaces.ts'
+import type { DataFolder } from './data-folder.ts'
+import type { EngineEvent } from './engine-events.ts'
+import { Engine } from './engine.ts'
+import { executionNames } from './execution-names.ts'
+import type { Handler } from './execution.ts'
+import { handlersOf } from './handlers.ts'
+
+export interface LoopOptions {
+  /** Park waits in this process; else a run that parks ends its execution. */
+  waits: boolean
+  onEvent?: (event: EngineEvent) => void
+  /** Told of warnings and errors of the use cases. */
+  onLog?: (level: 'warn' | 'error', message: string) => void
+  /** Scenario file of the scripted agent. */
+  scenario?: string | undefined
+  /** Agents where neither the settings nor the request name any. */
+  agents?: readonly string[] | undefined
+}
+
+export interface LocalLoop {
+  folder: DataFolder
+  ports: Ports
+  engine: Engine
+  /** Closes the connections; the folder is its opener's to close. */
+  close(): void
+}
+
+const TABLES = { sessions: 'Sessions', runs: 'Runs' }
+export const DEFAULT_AGENTS = ['lint'] as const
+
+const effectsOf = (owner: string, onLog: LoopOptions['onLog']): Effects => ({
+  now: () => Date.now(),
+  nonce: () => randomUUID(),
+  owner,
+  log: (level, message) => {
+    if (level === 'warn' || level === 'error') onLog?.(level, redact(message))
+  },
+})
+
+/** Opens the loop over a data folder; its tables are made where they are missing. */
+export const openLoop = async (folder: DataFolder, options: LoopOptions): Promise<LocalLoop> => {
+  const client = socketClient(folder.socket)
+  if (folder.owned) await createTables(client, TABLES)
+  const scratch = join(folder.path, 'scratch')
+  await mkdir(scratch, { recursive: true, mode: 0o700 })
+  const token = async () => process.env[ENV.gitToken] ?? null
+  let handlers: Record<TaskState, Handler> | null = null
+  const engine = new Engine({
+    handler: (state) => (handlers ??= handlersOf(ports))[state],
+    waits: options.waits,
+    ...(options.onEvent ? { onEvent: options.onEvent } : {}),
+    claimName: executionNames(folder.path).claim,
+    onLost: async ({ name, error, cause }) => {
+      await recordLostExecution(ports, { name, status: 'FAILED', error, cause })
+    },
+  })
+  const ports: Ports = {
+    sessions: dynamoSessions({ client, table: TABLES.sessions }),
+    runs: dynamoRuns({ client, table: TABLES.runs }),
+    artifacts: directoryArtifacts(folder.artifacts),
+    workspaces: gitWorkspaces({ token, folder: scratch }),
+    agents: createAgents({ scenario: options.scenario }),
+    forge: gitForge({ token, folder: scratch }),
+    executions: engine,
+    effects: effectsOf(folder.id, options.onLog),
+    defaultAgents: options.agents ?? DEFAULT_AGENTS,
+  }
+  return { folder, ports, engine, close: () => client.destroy() }
+}
