@@ -41,7 +41,10 @@ const writeTree = async (repository: SnapshotRepository, changes: readonly FileC
     if (problem) throw new LoopError('OutsideWorkspace', `${JSON.stringify(path.slice(0, 200))} ${problem}`)
   }
   const writes = changes.filter((change) => change.kind === 'write')
-  const ids = await storeBlobs(repository, writes.map((change) => Buffer.from(change.content, 'base64')))
+  const ids = await storeBlobs(
+    repository,
+    writes.map((change) => Buffer.from(change.content, 'base64')),
+  )
   // Deletions come first: a file may give way to a folder of its name.
   const lines = [
     ...changes.filter((change) => change.kind === 'delete').map(({ path }) => `0 ${NO_OBJECT}\t${path}\0`),
@@ -74,11 +77,13 @@ export const commitChanges = async (
 export const applyChangeset = async (repository: SnapshotRepository, head: string, changeset: Changeset | null): Promise<string> => {
   await git(['read-tree', head], repository.options)
   if (!changeset) return head
-  if (changeset.head !== head) throw new LoopError('ChangesetMismatch', `the changeset is for ${changeset.head}, the snapshot's head is ${head}`)
+  if (changeset.head !== head)
+    throw new LoopError('ChangesetMismatch', `the changeset is for ${changeset.head}, the snapshot's head is ${head}`)
   let parent = head
   for (const { id, message, time, changes } of changeset.commits) {
     const made = await commitChanges(repository, parent, { message, time, changes })
-    if (made?.id !== id) throw new LoopError('ChangesetMismatch', `fix commit ${id} came out as ${made?.id ?? 'no change'}`, { expected: id })
+    if (made?.id !== id)
+      throw new LoopError('ChangesetMismatch', `fix commit ${id} came out as ${made?.id ?? 'no change'}`, { expected: id })
     parent = id
   }
   return parent

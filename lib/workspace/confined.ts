@@ -46,7 +46,12 @@ const openFolder = async (root: string, path: string, segments: readonly string[
 }
 
 /** Runs `use` with the folder of a path held open and the path's last name. */
-const held = async <T>(root: string, path: string, make: boolean, use: (folder: FileHandle, name: string) => Promise<T>): Promise<T | null> => {
+const held = async <T>(
+  root: string,
+  path: string,
+  make: boolean,
+  use: (folder: FileHandle, name: string) => Promise<T>,
+): Promise<T | null> => {
   const segments = checkedPath(path)
   const folder = await openFolder(root, path, segments.slice(0, -1), make)
   if (!folder) return null
@@ -77,7 +82,10 @@ export const readConfined = (root: string, path: string, maxBytes: number): Prom
       const found = await file.stat()
       if (!found.isFile()) return null
       if (found.size > maxBytes) {
-        throw new LoopError('ChangeTooLarge', `${JSON.stringify(path)} has ${found.size} bytes, more than ${maxBytes}`, { path, bytes: found.size })
+        throw new LoopError('ChangeTooLarge', `${JSON.stringify(path)} has ${found.size} bytes, more than ${maxBytes}`, {
+          path,
+          bytes: found.size,
+        })
       }
       return { bytes: await file.readFile(), executable: (found.mode & 0o100) !== 0 }
     } finally {

@@ -19,7 +19,7 @@ const NUL = 0
 
 const fieldsOf = (bytes: Buffer): Buffer[] => {
   const fields: Buffer[] = []
-  for (let start = 0; start < bytes.length; ) {
+  for (let start = 0; start < bytes.length;) {
     const end = bytes.indexOf(NUL, start)
     fields.push(bytes.subarray(start, end < 0 ? bytes.length : end))
     start = end < 0 ? bytes.length : end + 1
@@ -36,7 +36,7 @@ const modeOf = (mode: string): string | null => (mode === '000000' ? null : mode
 export const parseRaw = (bytes: Buffer): RawChange[] => {
   const fields = namesOf(bytes)
   const changes: RawChange[] = []
-  for (let at = 0; at < fields.length; ) {
+  for (let at = 0; at < fields.length;) {
     const [oldMode = '', newMode = '', oldId = '', newId = '', status = ''] = fields[at++]!.replace(/^:/, '').split(' ')
     const first = fields[at++] ?? ''
     const second = /^[RC]/.test(status) ? (fields[at++] ?? '') : null

@@ -19,14 +19,14 @@ export const DIFF = [
   '--submodule=short',
   '--ignore-submodules=none',
   '--diff-algorithm=myers',
-  '--unified=3',
   '--src-prefix=a/',
   '--dst-prefix=b/',
 ] as const
 
 const kindOf = (mode: string): string => mode.slice(0, 2)
 /** A change between file, link and submodule: git prints it as a deletion and a creation. */
-const changesKind = ({ oldMode, newMode }: RawChange): boolean => oldMode !== null && newMode !== null && kindOf(oldMode) !== kindOf(newMode)
+const changesKind = ({ oldMode, newMode }: RawChange): boolean =>
+  oldMode !== null && newMode !== null && kindOf(oldMode) !== kindOf(newMode)
 
 const statusOf = (change: RawChange): DiffFile['status'] => {
   if (change.status === 'M' && change.oldId === change.newId) return 'mode-changed'
@@ -39,7 +39,9 @@ const omissionOf = (change: RawChange, sections: readonly PatchSection[], limit:
   if (change.problem) return `its name ${change.problem}`
   if (sections.some((section) => section.binary)) return 'binary, or text in an encoding that git takes for binary, such as UTF-16'
   const bytes = sections.reduce((sum, section) => sum + section.bytes, 0)
-  return sections.some((section) => section.tooLarge) ? `too large: its diff of ${bytes} bytes is over limits.diff_bytes (${limit} in all)` : null
+  return sections.some((section) => section.tooLarge)
+    ? `too large: its diff of ${bytes} bytes is over limits.diff_bytes (${limit} in all)`
+    : null
 }
 
 /** Changed files between two commits, names only. */

@@ -113,13 +113,16 @@ export const runGit = (args: readonly string[], options: GitOptions = {}): Promi
       end()
     }
     child.on('error', (error: NodeJS.ErrnoException) => {
-      const why = error.code === 'ENOENT' ? 'git is not installed, or its folder is gone' : `git could not be started (${error.code ?? '?'})`
+      const why =
+        error.code === 'ENOENT' ? 'git is not installed, or its folder is gone' : `git could not be started (${error.code ?? '?'})`
       settle(() => reject(failure ?? new LoopError('GitFailed', why)))
     })
     // Helpers that outlive git would hold its pipes open and write on into a folder that is about to be removed.
     child.on('exit', () => kill('SIGKILL'))
     child.on('close', (code) => {
-      settle(() => (failure ? reject(failure) : resolve({ code: code ?? -1, stdout: Buffer.concat(stdout), stderr: redact(stderr, secrets) })))
+      settle(() =>
+        failure ? reject(failure) : resolve({ code: code ?? -1, stdout: Buffer.concat(stdout), stderr: redact(stderr, secrets) }),
+      )
     })
   })
 

@@ -6,7 +6,11 @@ const IGNORED = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g
 
 /** True for `.git` in any spelling that some file system takes for it. */
 const isGitFolder = (segment: string): boolean => {
-  const plain = segment.replace(IGNORED, '').split(':')[0]!.replace(/[. ]+$/, '').toLowerCase()
+  const plain = segment
+    .replace(IGNORED, '')
+    .split(':')[0]!
+    .replace(/[. ]+$/, '')
+    .toLowerCase()
   return plain === '.git' || /^git~\d+$/.test(plain)
 }
 

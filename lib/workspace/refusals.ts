@@ -23,7 +23,9 @@ const refusal = (stderr: string, where: string): string | null => {
 /** What a failed fetch or ls-remote was: FetchRefused, or FetchFailed, which is retried. */
 export const fetchError = (result: GitResult, where: string): LoopError => {
   const refused = refusal(result.stderr, where)
-  return refused ? new LoopError('FetchRefused', refused) : new LoopError('FetchFailed', `fetching from ${where}: ${complaint(result.stderr)}`)
+  return refused
+    ? new LoopError('FetchRefused', refused)
+    : new LoopError('FetchFailed', `fetching from ${where}: ${complaint(result.stderr)}`)
 }
 
 /** What a failed push was: PushRefused, or PushFailed, which is retried. `report` is the porcelain output. */
@@ -35,5 +37,5 @@ export const pushError = (result: GitResult, where: string): LoopError => {
   return new LoopError('PushFailed', `pushing to ${where}: ${complaint(result.stderr)}`)
 }
 
-/** True where the expected old commit was no longer there. */
-export const isStale = (result: GitResult): boolean => /\[rejected\] \(stale info\)/.test(result.stdout.toString('utf8'))
+/** True where the branch was not moved, for whatever reason; false where the push itself did not come through. */
+export const isRejected = (result: GitResult): boolean => /^!\t/m.test(result.stdout.toString('utf8'))

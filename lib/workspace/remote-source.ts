@@ -26,7 +26,14 @@ export interface Remote {
 const bytesOf = async (gitDir: string): Promise<number> => {
   const folder = join(gitDir, 'objects', 'pack')
   const names = await readdir(folder).catch(() => [])
-  const sizes = await Promise.all(names.map((name) => stat(join(folder, name)).then((file) => file.size, () => 0)))
+  const sizes = await Promise.all(
+    names.map((name) =>
+      stat(join(folder, name)).then(
+        (file) => file.size,
+        () => 0,
+      ),
+    ),
+  )
   return sizes.reduce((sum, size) => sum + size, 0)
 }
 
@@ -34,7 +41,14 @@ const overBytes = (bytes: number): LoopError =>
   new LoopError('ChangeTooLarge', `the repository is over limits.bytes (${bytes})`, { limit: 'limits.bytes', bytes })
 
 /** One fetch, stopped when what it has brought is over the limit. */
-const fetchOnce = async (gitDir: string, remote: Remote, refspecs: string[], depth: number, bytes: number, bounds: GitBounds): Promise<GitResult> => {
+const fetchOnce = async (
+  gitDir: string,
+  remote: Remote,
+  refspecs: string[],
+  depth: number,
+  bytes: number,
+  bounds: GitBounds,
+): Promise<GitResult> => {
   const over = new AbortController()
   const watch = setInterval(() => void bytesOf(gitDir).then((size) => size > bytes && over.abort(overBytes(bytes))), WATCH_MS)
   try {

@@ -27,18 +27,19 @@ const lost = (why: string): never => {
  * cannot lie about that; it can only be damaged or incomplete.
  * Errors: ArtifactLost, GitTimedOut, Interrupted.
  */
-export const openSnapshot = async (
-  gitDir: string,
-  info: SourceInfo,
-  pack: Uint8Array,
-  bounds: GitBounds,
-): Promise<SnapshotRepository> => {
+export const openSnapshot = async (gitDir: string, info: SourceInfo, pack: Uint8Array, bounds: GitBounds): Promise<SnapshotRepository> => {
   const options: GitOptions = { ...bounds, env: { GIT_DIR: gitDir } }
   const commits = [...new Set([info.mergeBase, info.head])]
   await initRepository(gitDir, bounds)
   const indexed = await runGit(['index-pack', '--stdin'], { ...options, input: pack })
   if (indexed.code !== 0) lost('is damaged')
-  await writeFile(join(gitDir, 'shallow'), commits.toSorted().map((commit) => `${commit}\n`).join(''))
+  await writeFile(
+    join(gitDir, 'shallow'),
+    commits
+      .toSorted()
+      .map((commit) => `${commit}\n`)
+      .join(''),
+  )
   await mkdir(join(gitDir, 'info'), { recursive: true })
   await writeFile(join(gitDir, 'info', 'attributes'), ATTRIBUTES)
   for (const commit of commits) {
@@ -54,7 +55,11 @@ export const openSnapshot = async (
  * Answers which paths the repository's own .gitattributes, as of a commit, put under a filter (such as LFS). Asked of a second
  * repository, because attributes of the first switch filters off; and of the commit, because an editor could change the file first.
  */
-export const filterOf = async (repository: SnapshotRepository, gitDir: string, commit: string): Promise<(paths: string[]) => Promise<Set<string>>> => {
+export const filterOf = async (
+  repository: SnapshotRepository,
+  gitDir: string,
+  commit: string,
+): Promise<(paths: string[]) => Promise<Set<string>>> => {
   const { deadline, signal } = repository.options
   const bounds = { ...(deadline === undefined ? {} : { deadline }), ...(signal ? { signal } : {}) }
   await initRepository(gitDir, bounds)
@@ -63,7 +68,10 @@ export const filterOf = async (repository: SnapshotRepository, gitDir: string, c
   const options = { ...bounds, env: { GIT_DIR: gitDir } }
   await git(['read-tree', commit], options)
   return async (paths) => {
-    const answer = await git(['check-attr', '--cached', '-z', '--stdin', 'filter'], { ...options, input: paths.map((path) => `${path}\0`).join('') })
+    const answer = await git(['check-attr', '--cached', '-z', '--stdin', 'filter'], {
+      ...options,
+      input: paths.map((path) => `${path}\0`).join(''),
+    })
     const fields = answer.toString('utf8').split('\0')
     return new Set(paths.filter((_, index) => !['unspecified', 'unset', ''].includes(fields[index * 3 + 2] ?? '')))
   }

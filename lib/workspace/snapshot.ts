@@ -58,8 +58,8 @@ const checkUnfolded = async (head: string, limits: Policy['limits'], options: Gi
   const onStdout = (chunk: Buffer): void => {
     const records = (rest + chunk.toString('latin1')).split('\0')
     rest = records.pop() ?? ''
-    // Each file costs at least a block's worth of bookkeeping, so that a tree of empty files is bounded too.
-    for (const record of records) bytes += 64 + (Number(record.split('\t')[0]!.trim().split(/ +/)[3]) || 0)
+    // Each file costs at least a block, so that a tree of empty files is bounded too.
+    for (const record of records) bytes += 512 + (Number(record.split('\t')[0]!.trim().split(/ +/)[3]) || 0)
     if (bytes > limits.bytes) throw over
   }
   const result = await runGit(['ls-tree', '-r', '-l', '-z', head], { ...options, onStdout })
@@ -88,7 +88,8 @@ export const fetchSnapshot = async (
 ): Promise<FetchedSource> => {
   const address = parseAddress(source.repository)
   if (source.branch !== null) branchRef(source.branch)
-  for (const id of [source.base, source.head]) if (!COMMIT.test(id)) throw new LoopError('BadRequest', `${JSON.stringify(id)} is no commit id`)
+  for (const id of [source.base, source.head])
+    if (!COMMIT.test(id)) throw new LoopError('BadRequest', `${JSON.stringify(id)} is no commit id`)
   const gitDir = await mkdtemp(join(folder, 'reviewloop-fetch-'))
   try {
     const bounds = { signal }
@@ -99,9 +100,9 @@ export const fetchSnapshot = async (
       address.kind === 'path'
         ? { mergeBase: await borrowLocal(gitDir, address.path, source, bounds), limits: await readLimits() }
         : await fetchRemote(gitDir, { url: address.url, token: await tokenFor(address.url, token) }, source, readLimits, bounds)
+    await checkUnfolded(source.head, limits, options)
     const changes = await changedFiles(mergeBase, source.head, options)
     if (changes.length > limits.files) throw tooLarge('limits.files', limits.files, `the change of ${changes.length} files`)
-    await checkUnfolded(source.head, limits, options)
     return {
       mergeBase,
       head: source.head,

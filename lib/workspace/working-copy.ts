@@ -66,9 +66,10 @@ export const workingCopy = ({ root, repository, filtered, maxBytes }: Parts): Wo
     const ignored = [...written].filter((path) => !modes.has(path))
     const present = await Promise.all(ignored.map(async (path) => ((await readConfined(root, path, maxBytes)) ? [path] : [])))
     const added = new Set([...untracked.filter((path) => pathProblem(path) === null), ...present.flat()])
-    return [...tracked.map(({ path, status }) => ({ path, gone: status === 'D' })), ...[...added].map((path) => ({ path, gone: false }))].toSorted(
-      (a, b) => compare(a.path, b.path),
-    )
+    return [
+      ...tracked.map(({ path, status }) => ({ path, gone: status === 'D' })),
+      ...[...added].map((path) => ({ path, gone: false })),
+    ].toSorted((a, b) => compare(a.path, b.path))
   }
 
   const changeOf = async (path: string, gone: boolean): Promise<FileChange> => {
