@@ -1,0 +1,50 @@
+/** Tables of the documentation that are made from code. */
+import { loopDefinition } from '../lib/infra/loop-definition.ts'
+import { policy } from '../lib/loop/policy.ts'
+import { allowedAt, type JsonSchema } from '../lib/loop/settings-schema.ts'
+import { settingsJsonSchema } from '../lib/loop/settings.ts'
+import { placeholderArn, RETRIERS } from '../lib/names.ts'
+
+const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
+const code = (text: string): string => `\`${text}\``
+const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [head, head.map(() => '---'), ...rows].map((row) => `| ${row.map(cell).join(' | ')} |\n`).join('')
+
+/** Every key of the settings file: default, what is allowed, what it means. */
+export const settingsTable = (): string => {
+  const schema = settingsJsonSchema()
+  const rowsOf = (part: JsonSchema, defaults: unknown, path: readonly string[]): string[][] =>
+    Object.entries(part.properties ?? {}).flatMap(([key, about]) => {
+      const value = (defaults as Record<string, unknown>)[key]
+      if (about.properties) return rowsOf(about, value, [...path, key])
+      const fallback = value === undefined ? 'that of the deployment' : code(JSON.stringify(value))
+      return [[code([...path, key].join('.')), fallback, allowedAt(schema, [...path, key]), about.description ?? '']]
+    })
+  return table(['Key', 'Default', 'Allowed', 'Meaning'], rowsOf(schema, policy.parse({}), []))
+}
+
+/** Every state: kind, time limit, what follows, what is caught. */
+export const stateTable = (): string =>
+  table(
+    ['State', 'Kind', 'Time limit', 'Then', 'Caught'],
+    Object.entries(loopDefinition(placeholderArn).States).map(([name, state]) => [
+      code(name),
+      state.Type,
+      state.TimeoutSecondsPath ? code(state.TimeoutSecondsPath) : state.TimeoutSeconds ? `${state.TimeoutSeconds} s` : '',
+      state.Next ? code(state.Next) : state.Type === 'Choice' ? 'what `$.next` says; anything else: `RecordFailure`' : 'the end',
+      (state.Catch ?? []).map(({ ErrorEquals, Next }) => `${ErrorEquals.map(code).join(', ')} → ${code(Next)}`).join('; '),
+    ]),
+  )
+
+/** How each group of errors is retried, by every task. */
+export const retryTable = (): string =>
+  table(
+    ['Errors', 'Tries again', 'First wait', 'Then each', 'At most'],
+    RETRIERS.map(({ errors, attempts, seconds, rate, longest }) => [
+      errors.map(code).join(', '),
+      String(attempts),
+      `${seconds} s`,
+      `× ${rate}`,
+      `${longest} s`,
+    ]),
+  )
