@@ -16,8 +16,10 @@ export const cleanReview = { findings: [], accounts: [], skipped: [], summary: '
 export const emptyFix = { results: [], summary: 'nothing done' }
 
 /** The id that served a call, as a well-behaved agent gives it: the one it was asked for, or one of its own. */
-export const servedId = (turn: AgentTurn, own: string): string | null =>
-  turn.session.mode === 'none' ? null : turn.session.mode === 'resume' ? turn.session.id : (turn.session.id ?? own)
+export const servedId = ({ session }: AgentTurn, own: () => string): string | null => {
+  if (session.mode === 'none') return null
+  return session.id ?? own()
+}
 
 export type Step = AgentResult | ((turn: AgentTurn) => AgentResult | Promise<AgentResult>)
 export interface Call {
@@ -48,7 +50,7 @@ export class FakeAgent implements Agent {
   done(output: unknown): (turn: AgentTurn) => AgentResult {
     return (turn) => {
       turn.transcript.append({ turn: turn.turn, asked: turn.prompt.kind })
-      return { kind: 'done', output, usage: usageOf(), sessionId: servedId(turn, this.newId()) }
+      return { kind: 'done', output, usage: usageOf(), sessionId: servedId(turn, () => this.newId()) }
     }
   }
 
