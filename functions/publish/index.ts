@@ -1,0 +1,17 @@
+import { gitForge } from '../../lib/forge/git-forge.ts'
+import { makeArtifacts } from '../../lib/runtime/bucket.ts'
+import { makeEffects } from '../../lib/runtime/effects.ts'
+import { readGitToken } from '../../lib/runtime/git-token.ts'
+import { lambda } from '../../lib/runtime/lambda.ts'
+import { makeRuns, makeSessions } from '../../lib/runtime/tables.ts'
+import { handler as publish } from './handler.ts'
+
+export const handler = lambda(
+  publish({
+    runs: makeRuns(),
+    sessions: makeSessions(),
+    artifacts: makeArtifacts(),
+    forge: gitForge({ token: readGitToken }),
+    effects: makeEffects(),
+  }),
+)
