@@ -1,6 +1,6 @@
 /** Size, time and environment of every function: one table. */
 import {
-  ENV,
+  type ENV,
   type FunctionName,
   IMAGE_FUNCTIONS,
   MAX_TURN_MINUTES,

@@ -61,8 +61,8 @@ test.each([
 test('buckets are closed, encrypted, and refuse plain connections; every kind of artifact expires', () => {
   const buckets = ofType(template, 'AWS::S3::Bucket')
   expect(buckets.length).toBe(2)
-  for (const [id, { Properties }] of buckets) {
-    expect(Properties, id).toMatchObject({
+  for (const [, { Properties }] of buckets) {
+    expect(Properties).toMatchObject({
       PublicAccessBlockConfiguration: {
         BlockPublicAcls: true,
         BlockPublicPolicy: true,
@@ -77,7 +77,7 @@ test('buckets are closed, encrypted, and refuse plain connections; every kind of
   const policies = ofType(template, 'AWS::S3::BucketPolicy').map(([, policy]) => JSON.stringify(policy.Properties))
   expect(policies.filter((policy) => policy.includes('"aws:SecureTransport":"false"')).length).toBe(2)
   const artifacts = buckets.find(([id]) => !id.includes('AccessLogs'))?.[1].Properties
-  const { Rules } = artifacts?.['LifecycleConfiguration'] as { Rules: { Prefix?: string; ExpirationInDays?: number }[] }
+  const { Rules } = (artifacts?.['LifecycleConfiguration'] ?? {}) as { Rules: { Prefix?: string; ExpirationInDays?: number }[] }
   const days = Object.fromEntries(Rules.flatMap(({ Prefix, ExpirationInDays }) => (Prefix ? [[Prefix, ExpirationInDays]] : [])))
   expect(Object.keys(days).toSorted()).toEqual(ARTIFACTS.map((kind) => `${kind}/`).toSorted())
   expect(days).toMatchObject({ 'source/': 90, 'transcripts/': 90, 'work/': 90, 'reports/': 400 })

@@ -38,7 +38,7 @@ describe('agent budget < Lambda time-out < task time-out', () => {
 })
 
 describe('TurnBusy', () => {
-  const [busy] = RETRIERS.filter((retrier) => retrier.errors.includes('TurnBusy'))
+  const busy = RETRIERS.find((retrier) => retrier.errors.includes('TurnBusy'))
 
   test('is retried for longer than any lease lasts', () => {
     // A lease ends with the function that took it, plus the skew of clocks.

@@ -22,7 +22,9 @@ export const awsStandIn = async (): Promise<StandIn> => {
         response.writeHead(200, { 'content-type': 'application/x-amz-json-1.0' }).end(JSON.stringify(answer))
       } else {
         calls.push(`S3.${request.method}`)
-        response.writeHead(request.method === 'GET' ? 404 : 200, { 'content-type': 'application/xml' }).end(request.method === 'GET' ? NO_SUCH_KEY : '')
+        response
+          .writeHead(request.method === 'GET' ? 404 : 200, { 'content-type': 'application/xml' })
+          .end(request.method === 'GET' ? NO_SUCH_KEY : '')
       }
     })
   })

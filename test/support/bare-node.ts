@@ -39,6 +39,22 @@ export const invoke = async (folder: string, file: string, env: Record<string, s
   return JSON.parse(said.slice(1)) as Outcome
 }
 
+/** Those of `variables` without which `file` refuses to load, naming the one that is missing. */
+export const unloadable = async (
+  folder: string,
+  file: string,
+  env: Record<string, string>,
+  variables: readonly string[],
+): Promise<string[]> => {
+  const missed: string[] = []
+  for (const variable of variables) {
+    const rest = Object.fromEntries(Object.entries(env).filter(([name]) => name !== variable))
+    const outcome = await invoke(folder, file, rest)
+    if (outcome.kind === 'unloadable' && outcome.message.includes(variable)) missed.push(variable)
+  }
+  return missed
+}
+
 /** Runs a script of the test's own beside the function's files; gives what it printed. */
 export const runBeside = async (folder: string, name: string, text: string): Promise<string> => {
   await writeFile(join(folder, name), text)

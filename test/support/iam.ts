@@ -58,7 +58,7 @@ export interface Asker {
 /** Throws where the simulator cannot answer: a question that is not understood is no "no". */
 export const asker = (template: Template): Asker => {
   const buckets = ofType(template, 'AWS::S3::BucketPolicy').map(([, { Properties }]) => Properties)
-  const [artifacts] = buckets.filter(({ Bucket }) => !JSON.stringify(Bucket).includes('AccessLogs'))
+  const artifacts = buckets.find(({ Bucket }) => !JSON.stringify(Bucket).includes('AccessLogs'))
   const bucketArn = arnOf(template)(plain(artifacts?.['Bucket']), 'Arn')
 
   const ask = async (
