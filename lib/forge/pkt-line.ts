@@ -19,6 +19,7 @@ export const refReader = (ref: string): RefReader => {
   let flushes = 0
   let first = true
 
+  const isDone = (): boolean => found !== null || flushes >= 2
   const take = (line: string): void => {
     if (first && line === '# service=git-upload-pack') return
     if (line.startsWith('ERR ')) return bad(line.slice(4, 200))
@@ -29,7 +30,7 @@ export const refReader = (ref: string): RefReader => {
   return {
     push: (chunk) => {
       rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
-      while (found === null && flushes < 2 && rest.length >= 4) {
+      while (!isDone() && rest.length >= 4) {
         const header = rest.toString('latin1', 0, 4)
         if (!/^[0-9a-f]{4}$/i.test(header)) return bad('a length is missing')
         const length = Number.parseInt(header, 16)
@@ -40,8 +41,8 @@ export const refReader = (ref: string): RefReader => {
         else take(rest.toString('utf8', 4, length).replace(/\n$/, ''))
         rest = rest.subarray(Math.max(length, 4))
       }
-      return found !== null || flushes >= 2
+      return isDone()
     },
-    end: () => (found !== null || flushes >= 2 ? found : bad('its list of branches is cut off')),
+    end: () => (isDone() ? found : bad('its list of branches is cut off')),
   }
 }

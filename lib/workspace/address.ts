@@ -15,8 +15,7 @@ const isLoopback = (host: string): boolean => host === 'localhost' || host === '
 /** Takes credentials in addresses out of a text, and every secret given, in the clear or as the header's value. */
 export const redact = (text: string, secrets: readonly string[] = []): string =>
   secrets
-    .filter((secret) => secret !== '')
-    .flatMap((secret) => [authorization(secret).slice('Basic '.length), secret])
+    .flatMap((secret) => (secret === '' ? [] : [authorization(secret).slice('Basic '.length), secret]))
     .reduce((shown, secret) => shown.replaceAll(secret, '***'), text)
     .replace(/([a-z][a-z0-9+.-]*:\/\/)[^/\s]*@/gi, '$1***@')
 

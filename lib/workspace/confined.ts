@@ -130,8 +130,8 @@ export const removeConfined = async (root: string, path: string): Promise<void> 
     await unlink(target)
     return true
   })
-  const parents = path.split('/').slice(0, -1)
-  for (; removed && parents.length > 0; parents.pop()) {
+  if (!removed) return
+  for (const parents = path.split('/').slice(0, -1); parents.length > 0; parents.pop()) {
     const gone = await held(root, parents.join('/'), false, (folder, name) =>
       rmdir(inside(folder, name)).then(
         () => true,

@@ -55,7 +55,7 @@ export const changedFiles = async (from: string, to: string, options: GitOptions
 export const readDiff = async (from: string, to: string, limit: number, options: GitOptions): Promise<DiffFile[]> => {
   const changes = await changedFiles(from, to, options)
   const parser = patchParser(limit)
-  const result = await runGit([...DIFF, '--patch', from, to], { ...options, onStdout: parser.push })
+  const result = await runGit([...DIFF, '--patch', from, to], { ...options, onStdout: (chunk) => parser.push(chunk) })
   if (result.code !== 0) throw new LoopError('GitFailed', `git diff-tree ended with ${result.code}: ${complaint(result.stderr)}`)
   const sections = parser.end()
   let at = 0

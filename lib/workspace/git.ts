@@ -10,6 +10,12 @@ export interface GitBounds {
   signal?: AbortSignal
 }
 
+/** The bounds alone, for a command on another repository. */
+export const boundsOf = ({ deadline, signal }: GitBounds): GitBounds => ({
+  ...(deadline === undefined ? {} : { deadline }),
+  ...(signal === undefined ? {} : { signal }),
+})
+
 export interface GitOptions extends GitBounds {
   cwd?: string
   /** Further configuration; may hold a secret, because it goes by the environment. */
@@ -53,9 +59,9 @@ export const runGit = (args: readonly string[], options: GitOptions = {}): Promi
   new Promise((resolve, reject) => {
     const { signal, secrets = [], maxBytes = MAX_BYTES } = options
     const name = `git ${args.find((arg) => /^[a-z]/.test(arg)) ?? ''}`.trim()
-    if (signal?.aborted) return void reject(stoppedBy(signal))
+    if (signal?.aborted) return reject(stoppedBy(signal))
     const left = (options.deadline ?? Date.now() + LONGEST_MS) - Date.now()
-    if (left <= 0) return void reject(new LoopError('GitTimedOut', `${name} was not started: the time is over`))
+    if (left <= 0) return reject(new LoopError('GitTimedOut', `${name} was not started: the time is over`))
 
     const child = spawn('git', args, {
       cwd: options.cwd ?? '/',

@@ -94,7 +94,6 @@ const uncommittedIn = async (root: string, bounds: GitBounds): Promise<string[]>
     await copyFile(index!, join(gitDir, 'index')).catch(() => undefined)
     const shared = (await readdir(dirname(index!)).catch(() => [])).filter((name) => name.startsWith('sharedindex.'))
     for (const name of shared) await copyFile(join(dirname(index!), name), join(gitDir, basename(name)))
-    await git(['init', '--quiet', '--bare', '--template=', '--', gitDir], bounds)
     await copyFile(exclude!, join(gitDir, 'info', 'exclude')).catch(() => undefined)
     const head = await gitText(['rev-parse', '--verify', 'HEAD'], { ...bounds, cwd: root })
     const options = { ...bounds, cwd: root, env: { GIT_DIR: gitDir, GIT_WORK_TREE: root }, config: { 'core.symlinks': 'true' } }

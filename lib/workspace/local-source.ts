@@ -1,5 +1,5 @@
 /** A repository of this machine as source: a throwaway repository borrows its objects, so nothing is copied and nothing is written there. */
-import { copyFile, stat, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LoopError } from '../loop/errors.ts'
 import { complaint, git, runGit, type GitBounds } from './git.ts'
@@ -11,6 +11,7 @@ const alternatesLine = (path: string): string => `"${path.replace(/[\\"]/g, '\\$
 /** A bare repository at `gitDir`, with nothing in it and no template. */
 export const initRepository = async (gitDir: string, bounds: GitBounds): Promise<void> => {
   await git(['init', '--quiet', '--bare', '--template=', '--object-format=sha1', '--initial-branch=main', '--', gitDir], bounds)
+  await mkdir(join(gitDir, 'info'), { recursive: true })
 }
 
 /** Lets a repository read the objects of another. */

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { isUtf8 } from 'node:buffer'
 import { join } from 'node:path'
 import { DIFF } from './diff-read.ts'
-import { git, type GitOptions } from './git.ts'
+import { boundsOf, git, type GitOptions } from './git.ts'
 import { borrowObjects, initRepository } from './local-source.ts'
 import type { SnapshotRepository } from './snapshot-repository.ts'
 
@@ -18,7 +18,7 @@ export const readPatch = async (repository: SnapshotRepository, spare: string, f
   const options: GitOptions = { ...repository.options, maxBytes: MAX_BYTES }
   const patch = await git(args, options)
   if (isUtf8(patch)) return patch.toString('utf8')
-  await initRepository(spare, { ...repository.options })
+  await initRepository(spare, boundsOf(options))
   await borrowObjects(spare, join(repository.gitDir, 'objects'))
   await writeFile(join(spare, 'info', 'attributes'), '* -diff\n')
   return (await git(args, { ...options, env: { GIT_DIR: spare } })).toString('utf8')

@@ -1,9 +1,9 @@
 /** A repository made of the stored snapshot alone: merge base, head, and what is committed on top of them. */
-import { mkdir, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LoopError } from '../loop/errors.ts'
 import type { SourceInfo } from '../loop/workspace.ts'
-import { git, runGit, type GitBounds, type GitOptions } from './git.ts'
+import { boundsOf, git, runGit, type GitBounds, type GitOptions } from './git.ts'
 import { borrowObjects, initRepository } from './local-source.ts'
 
 /**
@@ -40,7 +40,6 @@ export const openSnapshot = async (gitDir: string, info: SourceInfo, pack: Uint8
       .map((commit) => `${commit}\n`)
       .join(''),
   )
-  await mkdir(join(gitDir, 'info'), { recursive: true })
   await writeFile(join(gitDir, 'info', 'attributes'), ATTRIBUTES)
   for (const commit of commits) {
     const type = await runGit(['cat-file', '-t', commit], options)
@@ -60,8 +59,7 @@ export const filterOf = async (
   gitDir: string,
   commit: string,
 ): Promise<(paths: string[]) => Promise<Set<string>>> => {
-  const { deadline, signal } = repository.options
-  const bounds = { ...(deadline === undefined ? {} : { deadline }), ...(signal ? { signal } : {}) }
+  const bounds = boundsOf(repository.options)
   await initRepository(gitDir, bounds)
   await borrowObjects(gitDir, join(repository.gitDir, 'objects'))
   await writeFile(join(gitDir, 'shallow'), `${commit}\n`)

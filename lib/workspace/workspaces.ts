@@ -25,7 +25,10 @@ const openIn = async (folder: string, options: OpenOptions): Promise<Workspace> 
   if (work && work.commit !== start) {
     throw new LoopError('ChangesetMismatch', `the uncommitted work is for ${work.commit}, the commit that stands is ${start}`)
   }
-  const filtered = await filterOf(repository, join(folder, 'attributes'), info.head)
+  // Made when the first edit asks: a turn that only reads has no need of it.
+  let filter: ReturnType<typeof filterOf> | null = null
+  const filtered = async (paths: string[]): Promise<Set<string>> =>
+    (await (filter ??= filterOf(repository, join(folder, 'attributes'), info.head)))(paths)
   const copy = workingCopy({ root, repository, filtered, maxBytes: limits.bytes })
   await copy.reset(start, work)
   const [files, edits] = [readFiles(root), editable ? editFiles(root, copy) : null]
@@ -40,7 +43,7 @@ const openIn = async (folder: string, options: OpenOptions): Promise<Workspace> 
     files,
     edits,
     diff: () => readDiff(info.mergeBase, commit, limits.diff_bytes, repository.options),
-    changed: copy.changed,
+    changed: () => copy.changed(),
     commitAll: async (message, time) => {
       const changes = await copy.changes()
       const made = changes.length === 0 ? null : await commitChanges(repository, commit, { message, time, changes })

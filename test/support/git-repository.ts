@@ -92,6 +92,8 @@ export const repositoryAt = (path: string): TestRepository => {
 export const makeRepository = async (options: { bare?: boolean } = {}): Promise<TestRepository> => {
   const repository = repositoryAt(await temporaryFolder())
   await repository.git('init', '--quiet', '--initial-branch=main', ...(options.bare ? ['--bare'] : []), '.')
+  // Bytes are committed as they were written, whatever a .gitattributes of the test says.
+  if (!options.bare) await repository.write('.git/info/attributes', '* -text\n')
   return repository
 }
 

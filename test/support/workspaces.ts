@@ -15,7 +15,7 @@ export const fetchFrom = (
   limits: Partial<Policy['limits']> = {},
 ): Promise<FetchedSource> => adapter.fetch({ repository, branch: null, ...source }, () => limitsOf(limits), never())
 
-export const infoOf = ({ pack: _, ...info }: FetchedSource): SourceInfo => ({ ...info, pack: 'source/r/x.pack' })
+export const infoOf = (fetched: FetchedSource): SourceInfo => ({ ...fetched, pack: 'source/r/x.pack' })
 
 export const openFrom = (
   fetched: FetchedSource,
