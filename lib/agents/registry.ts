@@ -1,0 +1,66 @@
+/** The agents that can run here, by name. */
+import type { Agent, Agents } from '../loop/agent.ts'
+import { LoopError } from '../loop/errors.ts'
+
+interface Known {
+  /** Throws where what it needs is missing. */
+  make: () => Promise<Agent>
+  /** What to do then. */
+  remedy: string
+}
+
+export interface AgentOptions {
+  /** Scenario file of the scripted agent, which is there only with one. */
+  scenario?: string | undefined
+}
+
+const knownAgents = ({ scenario }: AgentOptions): ReadonlyMap<string, Known> =>
+  new Map([
+    [
+      'lint',
+      {
+        make: async () => (await import('./lint/agent.ts')).createLintAgent(),
+        remedy: 'its linters come with reviewloop: run `npm install` again',
+      },
+    ],
+    ['scripted', { make: () => scripted(scenario), remedy: 'it plays a scenario file: name one' }],
+  ])
+
+const scripted = async (file: string | undefined): Promise<Agent> => {
+  if (file === undefined) throw new Error('no scenario file is named')
+  const [{ createScriptedAgent }, { readScenario }] = await Promise.all([import('./scripted/agent.ts'), import('./scripted/scenario.ts')])
+  return createScriptedAgent(await readScenario(file), file)
+}
+
+/**
+ * Agents by name. Each is made once. `find` throws `AgentUnavailable`, saying of each name why it is not there and what to do, and
+ * `BadSettings` where the scenario file is not valid.
+ */
+export const createAgents = (options: AgentOptions = {}): Agents => {
+  const known = knownAgents(options)
+  const made = new Map<string, Promise<Agent>>()
+
+  const agentOf = async (name: string): Promise<Agent | string> => {
+    const entry = known.get(name)
+    if (!entry) return `${name}: there is no agent of that name; there are ${[...known.keys()].join(', ')}`
+    const agent = made.get(name) ?? entry.make()
+    made.set(name, agent)
+    try {
+      return await agent
+    } catch (error) {
+      made.delete(name)
+      if (error instanceof LoopError) throw error
+      return `${name}: ${error instanceof Error ? error.message : String(error)} (${entry.remedy})`
+    }
+  }
+
+  return {
+    find: async (order) => {
+      const found = await Promise.all([...new Set(order)].map(agentOf))
+      const [first, ...rest] = found.filter((one) => typeof one !== 'string')
+      if (first) return [first, ...rest]
+      const reasons = found.filter((one) => typeof one === 'string')
+      throw new LoopError('AgentUnavailable', `No agent can run here. ${reasons.join('; ') || 'No agent is named'}.`, { order, reasons })
+    },
+  }
+}

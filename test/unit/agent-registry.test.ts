@@ -1,0 +1,57 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createAgents } from '../../lib/agents/registry.ts'
+
+let folder = ''
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'registry-'))
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+const written = async (name: string, text: string): Promise<string> => {
+  await writeFile(join(folder, name), text)
+  return join(folder, name)
+}
+
+describe('agents by name', () => {
+  it('come in the order asked for, without those that are not there', async () => {
+    const agents = createAgents({ scenario: await written('good.yaml', 'version: "7"\n') })
+    const found = await agents.find(['nobody', 'scripted', 'lint', 'scripted'])
+    expect(found.map(({ id }) => id)).toEqual(['scripted', 'lint'])
+    expect(found[0].version).toBe('7')
+    expect((await agents.find(['lint']))[0]).toBe(found[1])
+  })
+
+  it('are refused with a reason and a remedy where none is there', async () => {
+    await expect(createAgents().find(['scripted', 'nobody'])).rejects.toMatchObject({
+      name: 'AgentUnavailable',
+      message:
+        'No agent can run here. scripted: no scenario file is named (it plays a scenario file: name one); nobody: there is no agent of that name; there are lint, scripted.',
+    })
+    await expect(createAgents().find([])).rejects.toMatchObject({ name: 'AgentUnavailable' })
+    await expect(createAgents().find(['constructor'])).rejects.toMatchObject({ name: 'AgentUnavailable' })
+  })
+
+  it.each([
+    ['turns:\n  1: { rol: reviewer }\n', 'turns.1'],
+    ['turns:\n  one: {}\n', 'turns.one'],
+    ['otherwise:\n  fixer: { delay_ms: -1 }\n', 'otherwise.fixer.delay_ms'],
+    ['turns: [\n', ''],
+  ])('name the file and the key of a scenario that is not valid', async (text, key) => {
+    const scenario = await written('bad.yaml', text)
+    await expect(createAgents({ scenario }).find(['scripted', 'lint'])).rejects.toMatchObject({
+      name: 'BadSettings',
+      details: { file: scenario, key },
+    })
+  })
+
+  it('name the file that cannot be read', async () => {
+    const scenario = join(folder, 'missing.yaml')
+    await expect(createAgents({ scenario }).find(['scripted'])).rejects.toMatchObject({
+      name: 'BadSettings',
+      message: `${scenario}: cannot be read: ENOENT`,
+    })
+  })
+})
