@@ -1,5 +1,11 @@
 /** The two tables as CreateTable takes them: for the embedded engine and the tests. The deployed stack defines the same keys. */
-import { CreateTableCommand, type CreateTableCommandInput, type DynamoDBClient, ResourceInUseException } from '@aws-sdk/client-dynamodb'
+import {
+  CreateTableCommand,
+  type CreateTableCommandInput,
+  type DynamoDBClient,
+  ResourceInUseException,
+  waitUntilTableExists,
+} from '@aws-sdk/client-dynamodb'
 import { TABLE } from '../../names.ts'
 
 const table = (name: string, ...keys: string[]): CreateTableCommandInput => ({
@@ -12,11 +18,13 @@ const table = (name: string, ...keys: string[]): CreateTableCommandInput => ({
 export const sessionsTable = (name: string): CreateTableCommandInput => table(name, TABLE.pk)
 export const runsTable = (name: string): CreateTableCommandInput => table(name, TABLE.pk, TABLE.sk)
 
-/** Creates both; those that exist are left as they are. */
+/** Creates both and waits until they can be used; those that exist are left as they are. */
 export const createTables = async (client: DynamoDBClient, names: { sessions: string; runs: string }): Promise<void> => {
   for (const input of [sessionsTable(names.sessions), runsTable(names.runs)]) {
     await client.send(new CreateTableCommand(input)).catch((error: unknown) => {
       if (!(error instanceof ResourceInUseException)) throw error
     })
+    // A table that is still being made answers as if there were none.
+    await waitUntilTableExists({ client, maxWaitTime: 30, minDelay: 0.01, maxDelay: 1 }, { TableName: input.TableName })
   }
 }
