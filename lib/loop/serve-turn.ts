@@ -106,7 +106,7 @@ const ask = <O>({ ports, turn, meter }: Context<O>, agent: Agent, opening: Openi
     prompt: { kind: opening.mode === 'continued' ? 'continue' : 'task', task },
     schema,
     meter,
-    now: ports.effects.now,
+    now: () => ports.effects.now(),
     turn: {
       role: claimed.role,
       runId: claimed.item.runId,

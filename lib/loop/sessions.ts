@@ -64,7 +64,7 @@ export class RunSessions {
    * Errors: AgentThrottled, AgentOverloaded, AgentTimedOut, AgentCancelled, AgentFailed, AgentRefused, AgentOutputInvalid, each with
    * `usage` in its details; StoreUnavailable.
    */
-  async run<R extends Role, O>(role: R, agents: readonly [Agent, ...Agent[]], turn: RoleTurn<O>): Promise<Served<O>> {
+  async run<O>(role: Role, agents: readonly [Agent, ...Agent[]], turn: RoleTurn<O>): Promise<Served<O>> {
     const { claimed } = turn
     this.#check(role, claimed)
     const sessions: Sessions = {

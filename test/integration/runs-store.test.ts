@@ -4,7 +4,7 @@ import type { BranchItem, RunItem } from '../../lib/loop/items.ts'
 import type { RunStore } from '../../lib/loop/ports.ts'
 import { startTables, type Tables } from '../support/dynalite.ts'
 import { memoryRuns } from '../support/memory-store.ts'
-import { BASE, HEAD, turnRecordOf } from '../support/ports.ts'
+import { HEAD, runItemOf, turnRecordOf } from '../support/ports.ts'
 
 let tables: Tables
 beforeAll(async () => {
@@ -13,28 +13,7 @@ beforeAll(async () => {
 afterAll(() => tables.close())
 
 const idOf = (number: number): string => `r-${number.toString(16).padStart(16, '0')}`
-const runOf = (runId: string, change: Partial<RunItem> = {}): RunItem => ({
-  runId,
-  rev: 1,
-  nonce: `nonce of ${runId}`,
-  request: { repository: '/x', branch: 'main', base: BASE, head: HEAD, overrides: {}, attempt: 1, publishTo: null },
-  status: 'running',
-  epoch: 1,
-  startedBy: 'cli',
-  question: null,
-  token: null,
-  decision: null,
-  publishing: null,
-  reports: { json: 'reports/x/report.json' },
-  record: null,
-  verdict: null,
-  failure: null,
-  createdAt: '2026-01-05T09:00:00.000Z',
-  updatedAt: '2026-01-05T09:00:00.000Z',
-  endedAt: null,
-  ttl: 1_800_000_000,
-  ...change,
-})
+const runOf = (runId: string, change: Partial<RunItem> = {}): RunItem => runItemOf({ runId, nonce: `nonce of ${runId}`, ...change })
 const branchOf = (key: string, change: Partial<BranchItem> = {}): BranchItem => ({
   key,
   rev: 1,

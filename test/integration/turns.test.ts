@@ -254,9 +254,10 @@ describe('when something fails', () => {
     ['a finish', 2],
   ])('%s that others always beat ends as StoreConflict, after a bounded number of tries', async (_name, rev) => {
     let writes = 0
-    const { write } = sessions
+    const stored = memorySessions()
+    sessions.read = (key) => stored.read(key)
     sessions.write = async (key, next) => {
-      if (next.rev < rev || next.running?.leaseUntil === 0) return write(key, next)
+      if (next.rev < rev || next.running?.leaseUntil === 0) return stored.write(key, next)
       writes++
       return false
     }
@@ -279,7 +280,7 @@ describe('when something fails', () => {
   })
 
   it('a recorded failure that has no row is TurnFailed', async () => {
-    await expect(take(fail(new LoopError('AgentFailed')))).rejects.toThrow()
+    await expect(take(fail(new LoopError('AgentFailed')))).rejects.toMatchObject({ name: 'AgentFailed' })
     const now = item()
     if (!now) throw new Error('no item')
     sessions.items.set(roleKey(RUN_ID, 'reviewer'), { ...now, failed: { turn: 1, error: 'OfAnOlderVersion', message: 'gone' } })

@@ -1,4 +1,5 @@
 /** Everything a use case needs, in memory; a test puts its own in where it cares. */
+import type { RunItem } from '../../lib/loop/items.ts'
 import type { Executions, Forge, Invocation, Ports } from '../../lib/loop/ports.ts'
 import * as policies from '../../lib/loop/policy.ts'
 import type { TurnRecord } from '../../lib/loop/record.ts'
@@ -117,5 +118,29 @@ export const turnRecordOf = (change: Partial<TurnRecord> = {}): TurnRecord => ({
   open: 0,
   commit: HEAD,
   summary: 'nothing found',
+  ...change,
+})
+
+/** A run that has just started. */
+export const runItemOf = (change: Partial<RunItem> = {}): RunItem => ({
+  runId: RUN_ID,
+  rev: 1,
+  nonce: 'first',
+  request: { repository: '/repository', branch: 'change', base: BASE, head: HEAD, overrides: {}, attempt: 1, publishTo: null },
+  status: 'running',
+  epoch: 1,
+  startedBy: 'cli',
+  question: null,
+  token: null,
+  decision: null,
+  publishing: null,
+  reports: {},
+  record: null,
+  verdict: null,
+  failure: null,
+  createdAt: '2026-01-05T09:00:00.000Z',
+  updatedAt: '2026-01-05T09:00:00.000Z',
+  endedAt: null,
+  ttl: 1_800_000_000,
   ...change,
 })

@@ -40,7 +40,7 @@ export const directoryArtifacts = (root: string): ArtifactStore => {
     const end = checkPrefix(prefix).lastIndexOf('/') + 1
     const folder = join(root, prefix.slice(0, end))
     const names = (await readdir(folder).catch(orNull('ENOENT', 'ENOTDIR'))) ?? []
-    for (const name of names.filter((name) => name.startsWith(prefix.slice(end))))
+    for (const name of names.filter((found) => found.startsWith(prefix.slice(end))))
       await rm(join(folder, name), { recursive: true, force: true })
     if (end === prefix.length) await rm(folder, { recursive: true, force: true })
   }
