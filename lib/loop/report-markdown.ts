@@ -9,14 +9,14 @@ const MOST_FINDINGS = 500
 /** Text of others, as text: no markup, no HTML, no mention of people, no link of its own. */
 const escape = (text: string): string =>
   printable(text)
-    .replace(/[\\`*_{}[\]()#+!|~<>&]/g, (character) => `&#${character.charCodeAt(0)};`)
+    .replace(/[\\`*_[\]#|~<>&]/g, (character) => `&#${character.charCodeAt(0)};`)
     .replace(/(?<=[A-Za-z])(?=:\/\/)|(?<=@|www)(?=[\w.])/g, '&#8203;')
 const cell = (text: string): string => escape(oneLine(text, 300))
 /** Lines that cannot begin a list, a heading's underline or a block of code. */
 const paragraph = (text: string): string[] =>
   escape(text)
     .split('\n')
-    .map((line) => line.trimStart().replace(/^[-=]/, (character) => `&#${character.charCodeAt(0)};`))
+    .map((line) => line.trimStart().replace(/^[-+=]/, (character) => `&#${character.charCodeAt(0)};`))
 /** Code spans end at a backtick, so there is none inside. */
 const code = (text: string): string => `\`${oneLine(text, 300).replaceAll('`', "'").replaceAll('|', '\\|')}\``
 
