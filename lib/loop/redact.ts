@@ -15,8 +15,8 @@ const SHAPES: readonly (readonly [kind: string, shape: RegExp, keep?: string])[]
   ['sendgrid-key', /\bSG\.[A-Za-z0-9_-]{16,64}\.[A-Za-z0-9_-]{16,64}/g],
   ['jwt', /\beyJ[A-Za-z0-9_-]{8,4096}\.eyJ[A-Za-z0-9_-]{4,4096}\.[A-Za-z0-9_-]{0,1024}/g],
   ['authorization', /\b((?:bearer|basic)\s{1,4})(?=[A-Za-z0-9+/_.~=-]{0,4096}[0-9+/_=])[A-Za-z0-9+/_.~=-]{12,4096}/gi, '$1'],
-  ['password', /\b([a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@'"]{0,255}:)[^\s/@'"]{1,1024}(?=@)/gi, '$1'],
-  ['user', /\b(https?:\/\/)[^\s/:@'"]{1,1024}(?=@)/gi, '$1'],
+  ['password', /\b([a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@'"[]{0,255}:)(?!\[redacted)[^\s/@'"]{1,1024}(?=@)/gi, '$1'],
+  ['user', /\b(https?:\/\/)(?!\[redacted)[^\s/:@'"]{1,1024}(?=@)/gi, '$1'],
   [
     'secret',
     /((?:password|passwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential)s?["']?[ \t]{0,4}(?::|=>?|:=)[ \t]{0,4}["'`])[^\s"'`]{6,1024}(?=["'`])/gi,
@@ -46,7 +46,6 @@ const walk = (value: unknown): unknown => {
 
 /** Takes out what could command a terminal or turn a line's reading order around; line feeds and tabs stay. */
 export const printable = (text: string): string =>
-  // oxlint reads this as it is meant: control characters, C1, and the bidirectional marks.
   text.replace(/\r\n?/g, '\n').replace(/[^\P{Cc}\n\t]|[\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/gu, '')
 
 /** One line of at most `max` characters, for messages and lists. */
