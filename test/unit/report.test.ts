@@ -35,7 +35,7 @@ const nasty = (): Report => {
     : []
   return makeReport({
     run: aRun({ failure: { error: 'GitFailed', message: NASTY }, verdict: failed }),
-    record: { ...record, findings, notices: [NASTY], skipped: [{ file: 'x', reason: NASTY }] },
+    record: { ...record, findings, notices: [NASTY, 'y'.repeat(350)], skipped: [{ file: 'x', reason: NASTY }] },
   })
 }
 
