@@ -1,5 +1,5 @@
 /** What each function may do, and nothing else: one table, from which the statements are built. */
-import { type FunctionName, ROLES, STATE_OF_ROLE, TURN_ROLES, type TurnRole } from '../names.ts'
+import { type FunctionName, STATE_OF_ROLE, TURN_ROLES, type TurnRole } from '../names.ts'
 
 /** Items of a table whose partition key is like one of `keys` (`*` any text, `?` one character). */
 export interface TableAccess {
@@ -27,25 +27,25 @@ const history: TableAccess = { actions: ['Query'], keys: itemsOf(...TURN_ROLES) 
 
 const nothing: Access = { sessions: [], runs: [], get: [], put: [], delete: [], machine: [], gitToken: false }
 
-/** A turn reaches its own role's item, history and transcripts. What crosses between roles is records, changesets and decisions. */
-const turn = (role: TurnRole, more: Partial<Pick<Access, 'runs' | 'put'>>): Access => ({
+/** A turn reaches its own role's item, history and transcripts. What crosses between roles is records and changesets. */
+const turn = (role: TurnRole, more: Pick<Access, 'get' | 'put'> = { get: [], put: [] }): Access => ({
   ...nothing,
   sessions: [readWrite(...itemsOf(role))],
-  runs: [{ actions: ['PutItem'], keys: itemsOf(role) }, ...(more.runs ?? [])],
-  get: ['source', 'records', 'changesets', 'decisions', `transcripts/${role}`, `work/${role}`],
-  put: [`records/${role}`, `transcripts/${role}`, ...(more.put ?? [])],
+  runs: [{ actions: ['PutItem'], keys: itemsOf(role) }],
+  get: ['source', 'records', 'changesets', `transcripts/${role}`, ...more.get],
+  put: [`records/${role}`, `transcripts/${role}`, ...more.put],
 })
 
 export const ACCESS: Record<FunctionName, Access> = {
-  Prepare: { ...nothing, runs: [readWrite(RUN), read(BRANCH)], put: ['source'], gitToken: true },
-  [STATE_OF_ROLE.reviewer]: turn('reviewer', { runs: [read(BRANCH)] }),
-  [STATE_OF_ROLE.fixer]: turn('fixer', { put: ['changesets/fixer', 'work/fixer'] }),
-  [STATE_OF_ROLE.certifier]: turn('certifier', { runs: [read(BRANCH)] }),
+  Prepare: { ...nothing, runs: [read(RUN, BRANCH)], put: ['source'], gitToken: true },
+  [STATE_OF_ROLE.reviewer]: turn('reviewer'),
+  [STATE_OF_ROLE.fixer]: turn('fixer', { get: ['decisions', 'work/fixer'], put: ['changesets/fixer', 'work/fixer'] }),
+  [STATE_OF_ROLE.certifier]: turn('certifier'),
   Park: {
     ...nothing,
     sessions: [readWrite(...itemsOf(...TURN_ROLES))],
     runs: [readWrite(RUN)],
-    get: ['source', 'records'],
+    get: ['records'],
     // A question that was answered before the run got here wakes it at once.
     machine: ['SendTaskSuccess'],
   },
@@ -54,7 +54,7 @@ export const ACCESS: Record<FunctionName, Access> = {
     ...nothing,
     sessions: [read(...itemsOf(...TURN_ROLES))],
     runs: [readWrite(RUN, BRANCH)],
-    get: ['source', 'records', 'changesets', 'decisions'],
+    get: ['source', 'records', 'changesets'],
     gitToken: true,
   },
   RecordFailure: {
@@ -66,10 +66,10 @@ export const ACCESS: Record<FunctionName, Access> = {
   Close: {
     ...nothing,
     sessions: [readWrite(...itemsOf(...TURN_ROLES))],
-    runs: [readWrite(RUN, BRANCH), history],
-    get: ['source', 'records', 'changesets', 'decisions'],
+    runs: [readWrite(RUN, BRANCH)],
+    get: ['source', 'records', 'changesets'],
     put: ['reports'],
-    delete: [...TURN_ROLES.map((role) => `transcripts/${role}`), ...ROLES.map((role) => `work/${role}`)],
+    delete: [...TURN_ROLES.map((role) => `transcripts/${role}`), 'work/fixer'],
   },
   Start: {
     ...nothing,

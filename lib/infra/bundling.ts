@@ -16,7 +16,7 @@ export interface Bundles {
 }
 
 /** In the image these stay packages: linters load their own files by path, and a bundle of them dies on it. */
-export const PACKAGES = ['eslint', '@eslint/*', 'typescript', 'typescript-eslint', '@typescript-eslint/*', '@astral-sh/*']
+const PACKAGES = ['eslint', '@eslint/*', 'typescript', 'typescript-eslint', '@typescript-eslint/*', '@astral-sh/*']
 
 /** Parts of the SDK that Lambda never comes to. */
 const UNUSED = [
@@ -44,7 +44,7 @@ const shared = {
 const entryOf = (name: FunctionName): string => join(ROOT, 'functions', FUNCTION_FOLDERS[name], 'index.ts')
 
 /** Options for the one file of a zip. */
-export const zipOptions = (name: FunctionName): BuildOptions => ({
+const zipOptions = (name: FunctionName): BuildOptions => ({
   ...shared,
   entryPoints: [{ in: entryOf(name), out: 'index' }],
   outExtension: { '.js': '.mjs' },

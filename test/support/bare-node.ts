@@ -11,14 +11,13 @@ export type Outcome =
 /** What Lambda itself sets, beside the function's own variables. */
 const LAMBDA = { AWS_REGION: 'us-east-1', AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' }
 
-const caller = (file: string, event: unknown): string => `
+const caller = (file: string, event: object): string => `
 const say = (outcome) => console.log('\\n@' + JSON.stringify(outcome))
 let module
 try { module = await import(${JSON.stringify(`./${file}`)}) }
 catch (error) { say({ kind: 'unloadable', message: String(error?.stack ?? error) }); process.exit(0) }
 if (typeof module.handler !== 'function') { say({ kind: 'unloadable', message: 'there is no handler' }); process.exit(0) }
-${event === undefined ? "say({ kind: 'answer', value: null }); process.exit(0)" : ''}
-try { say({ kind: 'answer', value: (await module.handler(${JSON.stringify(event ?? null)}, { getRemainingTimeInMillis: () => 20000 })) ?? null }) }
+try { say({ kind: 'answer', value: (await module.handler(${JSON.stringify(event)}, { getRemainingTimeInMillis: () => 20000 })) ?? null }) }
 catch (error) { say({ kind: 'error', name: error.name, message: error.message }) }
 process.exit(0)
 `
@@ -30,14 +29,31 @@ const run = (folder: string, script: string, env: Record<string, string>): Promi
     )
   })
 
-/** Loads `file` of `folder` and, with an event, calls its handler once. */
-export const invoke = async (folder: string, file: string, env: Record<string, string>, event?: unknown): Promise<Outcome> => {
+/** The line meant for the test; the function's own log is on stdout too. */
+const saidBy = (stdout: string): string => {
+  const line = stdout.split('\n').findLast((each) => each.startsWith('@'))
+  if (!line) throw new Error(`nothing was said: ${stdout}`)
+  return line.slice(1)
+}
+
+/** Loads `file` of `folder` and calls its handler once. */
+export const invoke = async (folder: string, file: string, env: Record<string, string>, event: object): Promise<Outcome> => {
   const script = `call-${file}`
   await writeFile(join(folder, script), caller(file, event))
-  const said = (await run(folder, script, env)).split('\n').findLast((line) => line.startsWith('@'))
-  if (!said) throw new Error(`${file} said nothing`)
-  return JSON.parse(said.slice(1)) as Outcome
+  return JSON.parse(saidBy(await run(folder, script, env))) as Outcome
 }
+
+const loader = (file: string, variables: readonly string[]): string => `
+const missed = []
+for (const variable of ${JSON.stringify(variables)}) {
+  const { [variable]: value } = process.env
+  delete process.env[variable]
+  await import('./${file}?without=' + variable).catch((error) => { if (String(error.message).includes(variable)) missed.push(variable) })
+  process.env[variable] = value
+}
+console.log('\\n@' + JSON.stringify(missed))
+process.exit(0)
+`
 
 /** Those of `variables` without which `file` refuses to load, naming the one that is missing. */
 export const unloadable = async (
@@ -46,13 +62,9 @@ export const unloadable = async (
   env: Record<string, string>,
   variables: readonly string[],
 ): Promise<string[]> => {
-  const missed: string[] = []
-  for (const variable of variables) {
-    const rest = Object.fromEntries(Object.entries(env).filter(([name]) => name !== variable))
-    const outcome = await invoke(folder, file, rest)
-    if (outcome.kind === 'unloadable' && outcome.message.includes(variable)) missed.push(variable)
-  }
-  return missed
+  const script = `load-${file}`
+  await writeFile(join(folder, script), loader(file, variables))
+  return JSON.parse(saidBy(await run(folder, script, env))) as string[]
 }
 
 /** Runs a script of the test's own beside the function's files; gives what it printed. */

@@ -1,0 +1,158 @@
+/** Whole runs in which every function has the rights of its role and no others: they suffice, and none is idle. */
+import { beforeAll, expect, test } from 'vitest'
+import { handler as show } from '../../functions/show/handler.ts'
+import { ACCESS } from '../../lib/infra/access.ts'
+import { readJson } from '../../lib/loop/artifact.ts'
+import { decideRun } from '../../lib/loop/decide.ts'
+import type { AgentTurn } from '../../lib/loop/agent.ts'
+import { runRecord } from '../../lib/loop/record.ts'
+import { recordFailure, recordLostExecution } from '../../lib/loop/record-failure.ts'
+import type { RunState } from '../../lib/loop/run.ts'
+import { startRun } from '../../lib/loop/start.ts'
+import { executionName, type FunctionName, MAX_PARK_DAYS, type Step } from '../../lib/names.ts'
+import { takeStep } from '../support/drive.ts'
+import { servedId, usageOf } from '../support/fake-agent.ts'
+import { FakeWorkspaces } from '../support/fake-workspace.ts'
+import { type Guard, guard } from '../support/guarded-ports.ts'
+import { asker } from '../support/iam.ts'
+import { makePorts, stateOf } from '../support/ports.ts'
+import { requestOf } from '../support/runs.ts'
+import { synthesize } from '../support/template.ts'
+
+const FUNCTIONS = Object.keys(ACCESS) as FunctionName[]
+const wakes = FUNCTIONS.filter((name) => ACCESS[name].machine.includes('SendTaskSuccess'))
+const guarded: Guard = guard(asker(synthesize()), wakes)
+
+const makeLoop = () => makePorts({ workspaces: new FakeWorkspaces({ base: { 'a.js': 'one\n' }, head: { 'a.js': 'one\nbad\n' } }) })
+type Loop = ReturnType<typeof makeLoop>
+
+const start = async (ports: Loop, head = 'a'.repeat(40)): Promise<RunState> => {
+  ports.forge.head = head
+  const request = requestOf({ head, overrides: { ask_hours: MAX_PARK_DAYS * 24 } })
+  const { run } = await startRun(guarded.for(ports, 'Start'), { request, startedBy: 'test', checkHead: true })
+  return stateOf({ runId: run.runId, next: 'Prepare', commit: head })
+}
+
+/** Steps of the machine, each with the rights of its own function. */
+const drive = async (ports: Loop, from: RunState, until: Step): Promise<RunState> => {
+  let state = from
+  while (state.next !== until) {
+    if (state.next === 'Done' || state.next === 'Failed') throw new Error(`the run ended before ${until}`)
+    state = await takeStep(guarded.for(ports, state.next), state)
+  }
+  return state
+}
+
+const finds = (action: 'auto-fix' | 'ask-user') => ({
+  findings: [{ rule: 'bad-word', severity: 'error' as const, action, file: 'a.js', line: 2, text: 'bad' }],
+  accounts: [],
+  skipped: [],
+  summary: 'found one',
+})
+
+/** Stops in the middle, with work that is not committed. */
+const checkpoint = async (turn: AgentTurn) => {
+  await turn.edits?.write('a.js', new TextEncoder().encode(`one\nbad ${turn.turn}\n`))
+  turn.transcript.append('half')
+  return { kind: 'checkpoint' as const, usage: usageOf(), sessionId: servedId(turn, () => `of-${turn.role}`) ?? 'of-nobody' }
+}
+const accounts = (ports: Loop) => (turn: AgentTurn) => {
+  const { task } = turn.prompt
+  const fixed = task.kind === 'fix' ? [] : task.outstanding.map(({ id }) => ({ id, status: 'fixed' as const }))
+  return ports.agent.done({ findings: [], accounts: fixed, skipped: [], summary: 'mended' })(turn)
+}
+const mends = (ports: Loop) => (turn: AgentTurn) => {
+  const given = turn.prompt.task.kind === 'fix' ? turn.prompt.task.findings : []
+  return ports.agent.done({ results: given.map(({ id }) => ({ id, status: 'fixed' })), summary: 'mended' })(turn)
+}
+
+/** Every role stops at a checkpoint and goes on; a certifier finds more; then a person decides. */
+const wholeRun = async (): Promise<RunState> => {
+  const ports = makeLoop()
+  const { agent } = ports
+  agent.script.push(checkpoint, agent.done(finds('auto-fix')), checkpoint, mends(ports), accounts(ports))
+  agent.script.push(checkpoint, agent.done(finds('ask-user')))
+  const asking = await drive(ports, await start(ports), 'Park')
+  // So long after the certifier's turn that its item would expire while the run is parked.
+  ports.effects.advance(80 * 24 * 3600 * 1000)
+  const parked = await drive(ports, asking, 'Decide')
+  const [id = ''] = await openIds(ports, parked.record)
+  await decideRun(ports, parked.runId, { answer: { kind: 'fix', findings: [id], decline: [], notes: {}, add: [] }, by: 'ada' })
+  // Park entered again: the answer is there already.
+  await takeStep(guarded.for(ports, 'Park'), { ...parked, next: 'Park' })
+  agent.script.push(checkpoint, mends(ports), accounts(ports), accounts(ports))
+  const done = await drive(ports, parked, 'Done')
+  await show(guarded.for(ports, 'Show'))({
+    requestContext: { http: { method: 'GET', path: `/runs/${done.runId}` } },
+    pathParameters: { id: done.runId },
+  })
+  return done
+}
+
+const openIds = async (ports: Loop, record: string | null): Promise<string[]> => {
+  const { findings } = await readJson(ports.artifacts, record ?? '', runRecord)
+  return findings.filter(({ status }) => status === 'open').map(({ id }) => id)
+}
+
+/** A newer head ends the older run; a failure and a lost execution end theirs. */
+const otherEnds = async (): Promise<Step[]> => {
+  const ports = makeLoop()
+  await drive(ports, await start(ports), 'Review')
+  const newer = await start(ports, 'c'.repeat(40))
+  await recordLostExecution(guarded.for(ports, 'RecordFailure'), { name: executionName(newer.runId, 1), status: 'TIMED_OUT' })
+  const failing = makeLoop()
+  const begun = await drive(failing, await start(failing), 'Review')
+  const failed = await recordFailure(guarded.for(failing, 'RecordFailure'), { ...begun, error: { Error: 'AgentFailed', Cause: 'why' } })
+  const closed = await Promise.all([
+    ...ports.executions.started.filter(({ name }) => name.endsWith('-2')).map(({ input }) => takeStep(guarded.for(ports, 'Close'), input)),
+    takeStep(guarded.for(failing, 'Close'), failed),
+  ])
+  return closed.map(({ next }) => next)
+}
+
+let verdict: RunState['verdict']
+let ends: Step[]
+beforeAll(async () => {
+  verdict = (await wholeRun()).verdict
+  ends = await otherEnds()
+})
+
+test('the runs came to their ends', () => {
+  expect(verdict).toMatchObject({ outcome: 'approved', reason: 'certified' })
+  expect(ends).toEqual(['Done', 'Failed', 'Failed'])
+})
+
+test('no function was refused anything', () => {
+  expect(guarded.denied).toEqual([])
+})
+
+const like = (pattern: string): RegExp =>
+  new RegExp(
+    `^${pattern
+      .replaceAll(/[.#/+]/g, '\\$&')
+      .replaceAll('*', '.*')
+      .replaceAll('?', '.')}$`,
+  )
+
+test('no function has a right that it does not use', () => {
+  const rights = FUNCTIONS.flatMap((name) => {
+    const { sessions, runs, get, put, delete: remove, machine, gitToken } = ACCESS[name]
+    const tables = { sessions, runs }
+    return [
+      ...(['sessions', 'runs'] as const).flatMap((right) =>
+        tables[right].flatMap(({ actions, keys }) => actions.flatMap((action) => keys.map((on) => ({ name, right, action, on })))),
+      ),
+      ...get.map((on) => ({ name, right: 'get', action: 'GetObject', on: `${on}/*` })),
+      ...put.map((on) => ({ name, right: 'put', action: 'PutObject', on: `${on}/*` })),
+      ...remove.map((on) => ({ name, right: 'delete', action: 'DeleteObject', on: `${on}/*` })),
+      ...machine.map((action) => ({ name, right: 'machine', action, on: '*' })),
+      ...(gitToken ? [{ name, right: 'gitToken', action: 'GetSecretValue', on: '*' }] : []),
+    ]
+  })
+  expect(rights.length).toBeGreaterThan(50)
+  const idle = rights.filter(
+    ({ name, right, action, on }) =>
+      !guarded.used.some((use) => use.name === name && use.right === right && use.action === action && like(on).test(use.on)),
+  )
+  expect(idle.map(({ name, right, action, on }) => `${name} ${right} ${action} ${on}`)).toEqual([])
+})

@@ -1,0 +1,124 @@
+/** Ports as one function has them in AWS: every call is asked of the policies first, and what is used is noted. */
+import type { ItemStore, Ports } from '../../lib/loop/ports.ts'
+import { type FunctionName, roleKey, TURN_ROLES } from '../../lib/names.ts'
+import type { Asker } from './iam.ts'
+import { SECRET } from './template.ts'
+
+/** One use of a right, as the access table names it. */
+export interface Use {
+  name: FunctionName
+  right: 'sessions' | 'runs' | 'get' | 'put' | 'delete' | 'machine' | 'gitToken'
+  action: string
+  /** Partition key, object key or execution. */
+  on: string
+}
+
+export interface Guard {
+  used: Use[]
+  denied: Use[]
+  for: <P extends Ports>(ports: P, name: FunctionName) => P
+}
+
+const MACHINE = 'arn:aws:states:us-east-1:000000000000:stateMachine:reviewloop-test'
+const executionArn = (name: string): string => `${MACHINE.replace(':stateMachine:', ':execution:')}:${name}`
+
+export const guard = (may: Asker, wakes: readonly FunctionName[]): Guard => {
+  const used: Use[] = []
+  const denied: Use[] = []
+
+  const wrap = <P extends Ports>(ports: P, name: FunctionName): P => {
+    const check = async (use: Omit<Use, 'name'>, allowed: Promise<boolean> | boolean): Promise<void> => {
+      const entry = { name, ...use }
+      used.push(entry)
+      if (await allowed) return
+      denied.push(entry)
+      throw new Error(`${name} may not ${use.action} ${use.on}`)
+    }
+    const item = (right: 'sessions' | 'runs', action: string, on: string) =>
+      check({ right, action, on }, may.item(name, right === 'sessions' ? 'Sessions' : 'Runs', action, on))
+    const object = (right: 'get' | 'put' | 'delete', action: string, on: string) =>
+      check({ right, action, on }, may.object(name, action, on))
+    const forge = () =>
+      check({ right: 'gitToken', action: 'GetSecretValue', on: SECRET }, may.other(name, 'secretsmanager:GetSecretValue', SECRET))
+    const items = <Key, Item>(store: ItemStore<Key, Item>, right: 'sessions' | 'runs', pk: (key: Key) => string): ItemStore<Key, Item> => ({
+      read: async (key) => {
+        await item(right, 'GetItem', pk(key))
+        return store.read(key)
+      },
+      write: async (key, value) => {
+        await item(right, 'PutItem', pk(key))
+        return store.write(key, value)
+      },
+    })
+    return {
+      ...ports,
+      sessions: items(ports.sessions, 'sessions', ({ runId, role }) => roleKey(runId, role)),
+      runs: {
+        ...ports.runs,
+        runs: items(ports.runs.runs, 'runs', (runId) => runId),
+        branches: items(ports.runs.branches, 'runs', (key) => key),
+        addTurn: async (runId, record) => {
+          await item('runs', 'PutItem', roleKey(runId, record.role))
+          return ports.runs.addTurn(runId, record)
+        },
+        turns: async (runId) => {
+          for (const role of TURN_ROLES) await item('runs', 'Query', roleKey(runId, role))
+          return ports.runs.turns(runId)
+        },
+      },
+      artifacts: {
+        get: async (key) => {
+          await object('get', 'GetObject', key)
+          return ports.artifacts.get(key)
+        },
+        // A key that is taken is read and compared.
+        put: async (key, bytes) => {
+          await object('put', 'PutObject', key)
+          await object('put', 'GetObject', key)
+          return ports.artifacts.put(key, bytes)
+        },
+        deleteAll: async (prefix) => {
+          await check({ right: 'delete', action: 'ListBucket', on: prefix }, may.list(name, prefix))
+          await object('delete', 'DeleteObject', `${prefix}1.1`)
+          return ports.artifacts.deleteAll(prefix)
+        },
+      },
+      executions: {
+        start: async (execution, input) => {
+          await check({ right: 'machine', action: 'StartExecution', on: execution }, may.other(name, 'states:StartExecution', MACHINE))
+          return ports.executions.start(execution, input)
+        },
+        stop: async (execution) => {
+          await check(
+            { right: 'machine', action: 'StopExecution', on: execution },
+            may.other(name, 'states:StopExecution', executionArn(execution)),
+          )
+          return ports.executions.stop(execution)
+        },
+        // The simulator knows no resource for this action: the table is asked instead.
+        wake: async (token) => {
+          await check({ right: 'machine', action: 'SendTaskSuccess', on: token }, wakes.includes(name))
+          return ports.executions.wake(token)
+        },
+      },
+      workspaces: {
+        open: (options) => ports.workspaces.open(options),
+        fetch: async (...args) => {
+          await forge()
+          return ports.workspaces.fetch(...args)
+        },
+      },
+      forge: {
+        branchHead: async (...args) => {
+          await forge()
+          return ports.forge.branchHead(...args)
+        },
+        publish: async (request) => {
+          await forge()
+          return ports.forge.publish(request)
+        },
+      },
+    }
+  }
+  return { used, denied, for: wrap }
+}
