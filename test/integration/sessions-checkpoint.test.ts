@@ -102,6 +102,15 @@ describe('a turn that stops at a checkpoint', () => {
     expect(await run.driver.take('fixer', { agents: [run.agent] })).toMatchObject({ mode: 'fallback', why: 'the checkpoint is lost' })
   })
 
+  it('by an agent that cannot resume over turns leaves no id', async () => {
+    run.agent.capabilities = { ...run.agent.capabilities, resume: false }
+    run.agent.script.push(stop)
+    await run.driver.take('fixer', { agents: [run.agent] })
+    expect(await run.driver.take('fixer', { agents: [run.agent] })).toMatchObject({ mode: 'continued', fingerprint: null })
+    expect(await run.itemOf('fixer')).toMatchObject({ session: null, fingerprints: [] })
+    expect(await run.driver.take('fixer', { agents: [run.agent] })).toMatchObject({ mode: 'cold' })
+  })
+
   it('of the certifier lives and dies with its turn', async () => {
     run.agent.script.push((turn) => (turn.transcript.append('half'), { kind: 'checkpoint', usage: usageOf(), sessionId: 'c' }))
     await run.driver.take('certifier', { agents: [run.agent] })

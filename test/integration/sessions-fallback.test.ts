@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { AgentResult } from '../../lib/loop/agent.ts'
 import { fingerprint } from '../../lib/loop/run-id.ts'
 import { turnObjectKey } from '../../lib/names.ts'
-import { cleanReview, usageOf } from '../support/fake-agent.ts'
+import { cleanReview, FakeAgent, usageOf } from '../support/fake-agent.ts'
 import { invocationOf } from '../support/ports.ts'
 import { failed, lost, recordSoFar, sessionRun } from '../support/session-run.ts'
 
@@ -97,6 +97,35 @@ describe('a dead session never costs the turn', () => {
     })
     expect(run.agent.calls).toHaveLength(2)
     expect((await run.driver.take('reviewer', { agents: [run.agent] })).mode).toBe('resumed')
+  })
+
+  it('so was one whose session had only just begun', async () => {
+    const controller = new AbortController()
+    run.agent.script.push(() => {
+      controller.abort()
+      return failed('AgentFailed')
+    })
+    const { signal } = controller
+    const taken = run.driver.take('reviewer', { agents: [run.agent], invocation: { signal } })
+    await expect(taken).rejects.toMatchObject({ name: 'AgentCancelled' })
+    expect(await run.itemOf('reviewer')).toMatchObject({ running: { leaseUntil: 0 }, failed: null })
+  })
+
+  it.each(['AgentThrottled', 'AgentOverloaded', 'AgentTimedOut', 'AgentCancelled'] as const)(
+    '%s is no reason to ask another agent',
+    async (error) => {
+      const second = new FakeAgent('second')
+      run.agent.script.push(failed(error))
+      await expect(run.driver.take('reviewer', { agents: [run.agent, second] })).rejects.toMatchObject({ name: error })
+      expect(second.calls).toHaveLength(0)
+    },
+  )
+
+  it('the dead id goes, also where the fresh session only got to a limit', async () => {
+    await run.driver.take('reviewer', { agents: [run.agent] })
+    run.agent.script.push(lost(), { kind: 'limit', limit: 'tokens', usage: usageOf(), sessionId: null })
+    expect(await run.driver.take('reviewer', { agents: [run.agent] })).toMatchObject({ mode: 'fallback', ended: 'limit' })
+    expect(await run.sessionOf('reviewer')).toBeNull()
   })
 
   it('a dead session that is noticed when no time is left is not tried again', async () => {
