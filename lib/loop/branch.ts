@@ -6,7 +6,8 @@ import type { Effects, RunStore } from './ports.ts'
 const KEEP_SECONDS = 400 * 24 * 3600
 /** Remembered at most: an item may not grow past 400 KB. */
 const MOST_COMMITS = 200
-const MOST_FINDINGS = 2000
+const MOST_RUNS = 20
+const MOST_FINDINGS = 500
 const TRIES = 16
 
 const emptyBranch = (key: string): BranchItem => ({ key, rev: 0, nonce: '-', active: null, head: null, published: [], fixed: [], ttl: 0 })
@@ -43,15 +44,24 @@ export const freeBranch = (ports: { runs: RunStore; effects: Effects }, key: str
 export const rememberPublished = (
   ports: { runs: RunStore; effects: Effects },
   key: string,
-  published: { run: string; commits: readonly string[]; fixed: readonly string[] },
+  { run, commits, fixed }: { run: string; commits: readonly string[]; fixed: readonly string[] },
 ): Promise<BranchItem> =>
   changeBranch(ports, key, (branch) => {
     const known = new Set(branch.published.map((entry) => entry.commit))
-    const commits = published.commits.filter((commit) => !known.has(commit)).map((commit) => ({ commit, run: published.run }))
-    const fixed = published.fixed.filter((id) => !branch.fixed.includes(id))
-    if (!commits.length && !fixed.length) return null
+    const added = commits.filter((commit) => !known.has(commit)).map((commit) => ({ commit, run }))
+    if (!added.length) return null
     return {
-      published: [...branch.published, ...commits].slice(-MOST_COMMITS),
-      fixed: [...branch.fixed, ...fixed].slice(-MOST_FINDINGS),
+      published: [...branch.published, ...added].slice(-MOST_COMMITS),
+      fixed: [...branch.fixed.filter((entry) => entry.run !== run), { run, findings: fixed.slice(0, MOST_FINDINGS) }].slice(-MOST_RUNS),
     }
   })
+
+/**
+ * Findings that published runs fixed and that the history of the change holds the fix of. A fix that nobody merged says nothing:
+ * only where its commit is in the branch and the finding is there all the same did a person take it out.
+ */
+export const fixedInHistory = (branch: BranchItem | null, history: readonly string[]): string[] => {
+  const commits = new Set(history)
+  const merged = new Set(branch?.published.filter((entry) => commits.has(entry.commit)).map((entry) => entry.run))
+  return [...new Set(branch?.fixed.filter((entry) => merged.has(entry.run)).flatMap((entry) => entry.findings))]
+}

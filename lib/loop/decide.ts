@@ -11,6 +11,12 @@ import { loadRecord } from './run-record.ts'
 import type { RunState } from './run.ts'
 import { questionId } from './verdict.ts'
 
+/**
+ * The time-out of the Park state counts from when the state was entered, the question's from when its function wrote it: so much
+ * later at the most. Without the slack a run whose time is over would be parked all over again.
+ */
+const EXPIRY_SLACK_MS = 15 * 60_000
+
 const decisionKey = (runId: string, question: string): string => `decisions/${runId}/${question}.json`
 
 /**
@@ -72,7 +78,7 @@ export const decide = async (ports: Pick<Ports, 'runs' | 'artifacts' | 'effects'
     if (question?.id !== id) return null
     if (decision?.question === id) return current.status === 'parked' ? { status: 'running', token: null } : null
     const now = ports.effects.now()
-    if (now < Date.parse(question.expiresAt)) return null
+    if (now < Date.parse(question.expiresAt) - EXPIRY_SLACK_MS) return null
     return {
       status: 'running',
       token: null,

@@ -114,8 +114,8 @@ export const branchItem = z.strictObject({
   head: commitId.nullable(),
   /** Commits that we published, and the run: a head of ours starts nothing. */
   published: z.array(z.strictObject({ commit: commitId, run: runId })),
-  /** Ids of findings that published runs fixed: found again, a person took the fix out. */
-  fixed: z.array(z.string()),
+  /** Ids of findings that published runs fixed: found again where the run's commits were merged, a person took the fix out. */
+  fixed: z.array(z.strictObject({ run: runId, findings: z.array(z.string()) })),
   ttl: z.int(),
 })
 export type BranchItem = z.infer<typeof branchItem>

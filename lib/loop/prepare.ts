@@ -1,21 +1,14 @@
 /** State Prepare: fetches once, resolves the policy from the tip of the base branch, stores the snapshot. */
+import { fixedInHistory } from './branch.ts'
 import { readCurrentRun } from './current-run.ts'
+import { loopPolicyOf } from './loop-policy.ts'
 import { advance } from './next-step.ts'
-import type { Policy } from './policy.ts'
 import { SETTINGS_FILE } from './policy.ts'
 import type { Invocation, Ports } from './ports.ts'
-import type { LoopPolicy, RunState } from './run.ts'
+import type { RunState } from './run.ts'
 import { branchKeyOf } from './run-id.ts'
 import { resolvePolicy } from './settings.ts'
 import { sourceKey, storeSource } from './source.ts'
-
-export const loopPolicyOf = (policy: Policy): LoopPolicy => ({
-  rounds: policy.rounds,
-  certify: policy.certify,
-  ask: policy.ask,
-  continuations: policy.limits.continuations,
-  askSeconds: policy.ask_hours * 3600,
-})
 
 /** Errors: StaleExecution, BadSettings, and those of `Workspaces.fetch`. */
 export const prepare = async (
@@ -28,7 +21,7 @@ export const prepare = async (
     resolvePolicy({ text, file: `${SETTINGS_FILE} at ${request.base.slice(0, 12)}`, overrides: request.overrides })
 
   invocation.progress(`fetching ${request.head.slice(0, 12)}`)
-  const { pack, ...fetched } = await ports.workspaces.fetch(
+  const { pack, history, ...fetched } = await ports.workspaces.fetch(
     { repository: request.repository, branch: request.branch, base: request.base, head: request.head },
     (text) => policyOf(text).limits,
     invocation.signal,
@@ -49,7 +42,7 @@ export const prepare = async (
           `The change alters ${SETTINGS_FILE}: this run goes by the file at the tip of the base branch${fetched.settings === null ? ', which has none' : ''}.`,
         ]
       : [],
-    fixedBefore: branch?.fixed ?? [],
+    fixedBefore: fixedInHistory(branch, history),
   })
   return advance({ ...state, source, policy: loopPolicyOf(policy) }, { step: 'Prepare', empty: fetched.empty })
 }

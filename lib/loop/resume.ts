@@ -2,9 +2,8 @@
 import { executionName, TURN_ROLES } from '../names.ts'
 import { changeRun, readRun } from './current-run.ts'
 import type { RunItem, TurnItem } from './items.ts'
+import { firstPolicy } from './loop-policy.ts'
 import type { Ports } from './ports.ts'
-import { loopPolicyOf } from './prepare.ts'
-import { resolvePolicy } from './settings.ts'
 import type { RunState } from './run.ts'
 
 /** The state a run begins with. Its policy is that of the request alone until Prepare has read the settings. */
@@ -12,7 +11,7 @@ export const initialState = (run: Pick<RunItem, 'runId' | 'request' | 'epoch'>):
   runId: run.runId,
   epoch: run.epoch,
   next: 'Prepare',
-  policy: loopPolicyOf(resolvePolicy({ text: null, file: '', overrides: run.request.overrides })),
+  policy: firstPolicy(run.request.overrides),
   turn: 0,
   round: 0,
   continuations: 0,

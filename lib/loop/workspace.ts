@@ -89,6 +89,8 @@ export const sourceInfo = z.strictObject({
 export type SourceInfo = z.infer<typeof sourceInfo>
 export interface FetchedSource extends Omit<SourceInfo, 'pack'> {
   pack: Uint8Array
+  /** Commits between merge base and head, the newest first, at most 1,000. */
+  history: string[]
 }
 
 export interface Workspaces {

@@ -7,7 +7,7 @@ import { SETTINGS_FILE, type Policy } from '../loop/policy.ts'
 import type { FetchedSource } from '../loop/workspace.ts'
 import { branchRef, parseAddress, tokenFor, type TokenSource } from './address.ts'
 import { changedFiles } from './diff-read.ts'
-import { git, runGit, type GitOptions } from './git.ts'
+import { git, gitText, runGit, type GitOptions } from './git.ts'
 import { borrowLocal, initRepository } from './local-source.ts'
 import { fetchRemote } from './remote-source.ts'
 
@@ -66,6 +66,11 @@ const checkUnfolded = async (head: string, limits: Policy['limits'], options: Gi
   if (result.code !== 0) throw new LoopError('FetchFailed', 'the head commit is incomplete in the repository')
 }
 
+const MOST_COMMITS = 1000
+
+const historyOf = async (mergeBase: string, head: string, options: GitOptions): Promise<string[]> =>
+  (await gitText(['rev-list', `--max-count=${MOST_COMMITS}`, head, `^${mergeBase}`], options)).split('\n').filter(Boolean)
+
 /** Merge base and head with all their trees and files, and no other history. */
 const packOf = async (commits: string[], limits: Policy['limits'], options: GitOptions): Promise<Uint8Array> => {
   const over = `the snapshot is over limits.bytes (${limits.bytes})`
@@ -111,6 +116,7 @@ export const fetchSnapshot = async (
       headSettingsDiffer: await headSettingsDiffer(source.base, source.head, options),
       files: changes.length,
       empty: changes.length === 0,
+      history: await historyOf(mergeBase, source.head, options),
       pack: await packOf([...new Set([mergeBase, source.head])], limits, options),
     }
   } finally {

@@ -253,12 +253,26 @@ describe('the loop', () => {
     first.answers.finds(defect('bad'))
     first.answers.fixes()
     first.answers.accounts('fixed')
-    await driveUntil(first.ports, first.start, 'Done')
+    const published = await driveUntil(first.ports, first.start, 'Done')
+    first.ports.workspaces.merged = [published.state.commit]
     const { state } = await aRun(first.ports, { head: 'c'.repeat(40) })
     first.answers.finds(defect('bad'))
     const { steps, state: parked } = await driveUntil(first.ports, state, 'Park', 'Fix', 'Done')
     expect(steps).toEqual(['Prepare', 'Review'])
     expect(parked).toMatchObject({ next: 'Park', last: { open: { stuck: 1 } } })
+  })
+
+  it('a fix that nobody merged is made again: only a fix in the history of the change was taken out', async () => {
+    const { ports, answers, start } = await setUp()
+    answers.finds(defect('bad'))
+    answers.fixes()
+    answers.accounts('fixed')
+    await driveUntil(ports, start, 'Done')
+    const { state } = await aRun(ports, { attempt: 2 })
+    answers.finds(defect('bad'))
+    const { steps } = await driveUntil(ports, state, 'Park', 'Fix', 'Done')
+    expect(steps).toEqual(['Prepare', 'Review'])
+    expect((await driveUntil(ports, state, 'Park', 'Fix')).state.next).toBe('Fix')
   })
 
   it('case 24: a turn that finished and whose answer was lost is not taken again, nor its commit made again', async () => {

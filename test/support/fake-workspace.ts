@@ -133,6 +133,8 @@ export class FakeWorkspaces implements Workspaces {
   base: Files
   head: Files
   settings: string | null = null
+  /** Commits below the head. */
+  merged: string[] = []
   readonly opened: FakeWorkspace[] = []
 
   constructor({ base = { 'a.js': 'one\n' }, head = { 'a.js': 'one\ntwo\n' } }: { base?: Files; head?: Files } = {}) {
@@ -147,6 +149,7 @@ export class FakeWorkspaces implements Workspaces {
       mergeBase: source.base,
       head: source.head,
       base: source.base,
+      history: [source.head, ...this.merged],
       pack: bytesOf('pack'),
       settings: this.settings,
       headSettingsDiffer: false,

@@ -182,6 +182,12 @@ describe('Decide', () => {
     expect(item().decision).toMatchObject({ answer: { kind: 'expired' }, by: null })
   })
 
+  it('the time-out of the state comes a little before that of the question, and counts all the same', async () => {
+    const { ports, state } = await parked()
+    ports.effects.advance(72 * HOUR - 60_000)
+    expect(await decide(ports, state)).toMatchObject({ next: 'Publish', verdict: { reason: 'expired' } })
+  })
+
   it('a decision that came before the time-out woke the run is the one that counts', async () => {
     const { ports, runId, state } = await parked()
     await decideRun(ports, runId, { answer: { kind: 'approve' }, by: 'ada' })

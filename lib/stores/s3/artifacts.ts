@@ -16,13 +16,16 @@ const isTaken = (error: unknown): boolean => error instanceof Error && error.nam
 /** Two writers of one key at once: S3 asks the later one to try again. */
 const isRace = (error: unknown): boolean => error instanceof Error && error.name === 'ConditionalRequestConflict'
 
+/** To whoever may not list the bucket, S3 says "denied" of an object that is not there: the two cannot be told apart. */
+const isHidden = (error: unknown): boolean => error instanceof Error && error.name === 'AccessDenied'
+
 export const s3Artifacts = ({ client, bucket }: { client: S3Client; bucket: string }): ArtifactStore => {
   const get = async (key: string): Promise<Uint8Array | null> => {
     try {
       const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: checkKey(key) }))
       return Body ? await Body.transformToByteArray() : null
     } catch (error) {
-      if (error instanceof NoSuchKey) return null
+      if (error instanceof NoSuchKey || isHidden(error)) return null
       throw error
     }
   }
