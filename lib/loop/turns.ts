@@ -44,7 +44,7 @@ const conflict = ({ runId, role }: { runId: string; role: TurnRole }): LoopError
  * Claims the turn after `state.turn` for `role`, or gives what it led to when it is finished.
  * Errors: TurnBusy, StaleTurn, StaleExecution, StoreConflict, StoreUnavailable; the recorded error of a turn that failed for good.
  */
-export const claimTurn = async (
+const claimTurn = async (
   ports: TurnPorts,
   { role, state, deadline }: { role: TurnRole; state: RunState; deadline: number },
 ): Promise<({ kind: 'run' } & Claimed) | ({ kind: 'done' } & Finished)> => {
@@ -93,7 +93,7 @@ const change = async <T>(
 }
 
 /** Errors: StaleTurn where the fence is no longer this worker's; StoreConflict, StoreUnavailable. */
-export const finishTurn = async (ports: TurnPorts, { item: held, turn, fence, role }: Claimed, worked: Worked): Promise<Finished> => {
+const finishTurn = async (ports: TurnPorts, { item: held, turn, fence, role }: Claimed, worked: Worked): Promise<Finished> => {
   const stamp = { now: ports.effects.now(), nonce: ports.effects.nonce() }
   const request: FinishRequest = { turn, fence, ...worked, fingerprint: worked.record.fingerprint, ...stamp }
   return change(ports, held, (item) => {
@@ -109,13 +109,13 @@ const writeOrNot = (item: TurnItem | null): { write: TurnItem; answer: boolean }
   item ? { write: item, answer: true } : { answer: false }
 
 /** Gives the lease back under its fence, with what the attempt used. false: it was no longer ours. */
-export const releaseTurn = (ports: TurnPorts, { item, turn, fence }: Claimed, used: Usage | null): Promise<boolean> => {
+const releaseTurn = (ports: TurnPorts, { item, turn, fence }: Claimed, used: Usage | null): Promise<boolean> => {
   const request = { turn, fence, used, now: ports.effects.now(), nonce: ports.effects.nonce() }
   return change(ports, item, (current) => writeOrNot(release(current, request)))
 }
 
 /** Records that the turn failed and stays failed. false: it was no longer ours. */
-export const failTurn = (ports: TurnPorts, { item, turn, fence }: Claimed, error: LoopError): Promise<boolean> => {
+const failTurn = (ports: TurnPorts, { item, turn, fence }: Claimed, error: LoopError): Promise<boolean> => {
   const request = { turn, fence, error: error.name, message: error.message, now: ports.effects.now(), nonce: ports.effects.nonce() }
   return change(ports, item, (current) => writeOrNot(failForGood(current, request)))
 }

@@ -17,7 +17,7 @@ const NETWORK = /^(E(CONN|HOST|NET|TIMEDOUT|PIPE|AI_AGAIN|NOTFOUND)|ENOENT$)/
 const fact = (error: unknown, key: string): unknown => (typeof error === 'object' && error !== null ? Reflect.get(error, key) : undefined)
 
 /** Answers of a store that say nothing about the request: throttled, a fault of the service, no answer at all. */
-export const isUnavailable = (error: unknown): boolean => {
+const isUnavailable = (error: unknown): boolean => {
   if (RETRIED.has(String(fact(error, 'name'))) || fact(error, '$fault') === 'server') return true
   const status = fact(fact(error, '$metadata'), 'httpStatusCode')
   const code = fact(error, 'code')

@@ -7,7 +7,7 @@ import type { EditFiles, FetchedSource, FileChange, ReadFiles, Work, Workspace, 
 type Files = Record<string, string>
 type OpenOptions = Parameters<Workspaces['open']>[0]
 
-export const commitIdOf = (text: string): string => createHash('sha1').update(text).digest('hex')
+const commitIdOf = (text: string): string => createHash('sha1').update(text).digest('hex')
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)

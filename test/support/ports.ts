@@ -29,7 +29,7 @@ export class FakeExecutions implements Executions {
   }
 }
 
-export class FakeForge implements Forge {
+class FakeForge implements Forge {
   /** The branch's head; null when the branch is gone. */
   head: string | null = HEAD
   readonly published: Parameters<Forge['publish']>[0][] = []

@@ -26,7 +26,7 @@ export interface TurnOptions {
   state?: RunState
 }
 
-export const openWorkspace = (role: TurnRole, work: Work | null = null): FakeWorkspace =>
+const openWorkspace = (role: TurnRole, work: Work | null = null): FakeWorkspace =>
   new FakeWorkspace({ 'a.js': 'one\n' }, { 'a.js': 'one\ntwo\n' }, HEAD, {
     info: {
       mergeBase: HEAD,

@@ -15,8 +15,8 @@ const table = (name: string, ...keys: string[]): CreateTableCommandInput => ({
   KeySchema: keys.map((key, index) => ({ AttributeName: key, KeyType: index === 0 ? 'HASH' : 'RANGE' })),
 })
 
-export const sessionsTable = (name: string): CreateTableCommandInput => table(name, TABLE.pk)
-export const runsTable = (name: string): CreateTableCommandInput => table(name, TABLE.pk, TABLE.sk)
+const sessionsTable = (name: string): CreateTableCommandInput => table(name, TABLE.pk)
+const runsTable = (name: string): CreateTableCommandInput => table(name, TABLE.pk, TABLE.sk)
 
 /** Creates both and waits until they can be used; those that exist are left as they are. */
 export const createTables = async (client: DynamoDBClient, names: { sessions: string; runs: string }): Promise<void> => {
