@@ -8,6 +8,10 @@ import { runGit, type GitBounds, type GitOptions, type GitResult } from './git.t
 import { findMergeBase, hasCommit } from './merge-base.ts'
 import { fetchError, hasNoSuchObject, wantsBranches } from './refusals.ts'
 
+/**
+ * Commits fetched at first, of the base and of the head: git does not ask again for a commit that it has, so a base fetched with
+ * less would not be deepened together with the head.
+ */
 const FIRST_DEPTH = 32
 /** Bounds while the settings, and so the limits, are not known yet. */
 const BASE_DEPTH = 16_384
@@ -107,13 +111,13 @@ export const fetchRemote = async (
   const fetch = fetcher(gitDir, remote, bounds)
   const present = (commit: string): Promise<boolean> => hasCommit(gitDir, commit, bounds)
 
-  for (let depth = 1; ; depth *= 2) {
+  for (let depth = FIRST_DEPTH; ; depth *= 2) {
     await fetch([base], depth, BASE_BYTES)
     if (await present(base)) break
     if (depth >= BASE_DEPTH || !(await isShallow(gitDir))) throw new LoopError('NoCommit', `no branch of ${where} holds ${base}`, { base })
   }
   const limits = await limitsOf()
-  for (let depth = Math.min(FIRST_DEPTH, limits.depth); ; depth = Math.min(depth * 2, limits.depth)) {
+  for (let depth = FIRST_DEPTH; ; depth = Math.min(depth * 2, limits.depth)) {
     await fetch([head, base], depth, limits.bytes)
     const last = depth >= limits.depth || !(await isShallow(gitDir))
     if (!(await present(head))) {
