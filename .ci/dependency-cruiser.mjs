@@ -26,7 +26,9 @@ export default {
         pathNot: ['^(lib|bin|functions|test)/', '(^|/)node_modules/(zod|yaml|picomatch|@types/picomatch)/', '^(node:)?(crypto|util)$'],
       },
     },
-    ...ADAPTERS.split('|').map((adapter) => layer(adapter, `^lib/${adapter}/`, ...LOOP, ...inside(`lib/${adapter}`))),
+    ...['agents', 'stores', 'workspace'].map((adapter) => layer(adapter, `^lib/${adapter}/`, ...LOOP, ...inside(`lib/${adapter}`))),
+    // A forge is reached by git, and git is the workspace's.
+    layer('forge', '^lib/forge/', ...LOOP, ...inside('lib/forge', 'lib/workspace')),
     layer('runtime', '^lib/runtime/', ...LOOP, ...inside(`lib/(${ADAPTERS}|runtime)`)),
     layer('functions', '^functions/', ...LOOP, ...inside(`lib/(${ADAPTERS}|runtime)`, 'functions')),
     {

@@ -4,6 +4,7 @@ import { writeJson } from './artifact.ts'
 import { assertCurrent, changeRun, readRun } from './current-run.ts'
 import { type Answer, answer as answerSchema, type Decision } from './decision.ts'
 import { LoopError } from './errors.ts'
+import { normalisePath } from './findings.ts'
 import type { RunItem } from './items.ts'
 import { advance } from './next-step.ts'
 import type { Ports } from './ports.ts'
@@ -61,6 +62,10 @@ const assertFits = async (ports: Pick<Ports, 'artifacts'>, run: RunItem, answer:
   const named = [...answer.findings, ...answer.decline, ...Object.keys(answer.notes).filter(Boolean)]
   const unknown = named.filter((id) => !open.has(id))
   if (unknown.length) throw new LoopError('BadDecision', `No open finding has the id ${unknown.join(', ')}.`, { unknown })
+  for (const { file } of answer.add) {
+    const place = normalisePath(file)
+    if ('reason' in place) throw new LoopError('BadDecision', `An added finding was refused: ${place.reason}.`, { file })
+  }
   const both = answer.findings.filter((id) => answer.decline.includes(id))
   if (both.length) throw new LoopError('BadDecision', `A finding cannot be both fixed and declined: ${both.join(', ')}.`, { both })
 }

@@ -1,4 +1,5 @@
 /** States Review and Certify: one look at the change. A certifier is a reviewer without a session. */
+import type * as z from 'zod'
 import type { ReviewTask } from './agent.ts'
 import { checkFindings, notReviewed } from './findings.ts'
 import { applyReview, counts, markReturned } from './ledger.ts'
@@ -41,7 +42,7 @@ const lookAt = async (ports: TurnPorts, role: Looker, claimed: Claimed, scene: S
   const { policy, record } = scene
   const startedAt = ports.effects.now()
   const agents = await ports.agents.find(policy.agent?.[role] ?? ports.defaultAgents)
-  const request = { ...agentTurn(claimed, scene, invocation, startedAt), schema: reviewOutput, task: reviewTask(role, scene) }
+  const request = { ...agentTurn(claimed, scene, invocation, startedAt), schema: await checkedOutput(scene), task: reviewTask(role, scene) }
   const served =
     role === 'reviewer'
       ? await new RunSessions(ports, { runId: input.runId, policy }).run(role, agents, request)
@@ -81,6 +82,19 @@ const reviewTask = (role: Looker, { policy, record, diff }: Scene): ReviewTask =
   const outstanding =
     kind === 're-review' ? record.findings.filter((finding) => finding.status === 'open' && finding.rule !== 'not-reviewed') : []
   return { kind, diff, policy, outstanding, handOver: null }
+}
+
+/**
+ * A blocking finding whose place has to be refused is no finding less: the answer as a whole does not fit, so that the agent is asked
+ * to repair it, once.
+ */
+const checkedOutput = async (scene: Scene): Promise<z.ZodType<ReviewOutput>> => {
+  const places = { ...(await findingContext(scene, [])), lineText: () => null }
+  return reviewOutput.superRefine(({ findings }, context) => {
+    const blocking = findings.filter((draft) => scene.policy.block_on.includes(draft.severity) || (draft.action ?? 'ask-user') === 'ask-user')
+    for (const { draft, reason } of checkFindings(blocking, places).refused)
+      context.addIssue({ code: 'custom', message: `the finding at ${JSON.stringify(draft.file)} is refused: ${reason}` })
+  })
 }
 
 /** Findings are checked before they count; what was not looked at, and what had to be refused, is said. */

@@ -231,13 +231,22 @@ describe('the loop', () => {
     expect(state.verdict).toMatchObject({ outcome: 'changes-requested', reason: 'limit' })
   })
 
-  it('case 12: findings outside the workspace are refused and said; nothing else is lost', async () => {
+  it('case 12: a blocking finding outside the workspace is asked to be repaired once, then fails the turn: never one finding less', async () => {
+    const { ports, agent, answers, start } = await setUp({ overrides: { ask: 'never' } })
+    for (const file of ['/etc/passwd', '../a.js']) answers.finds(defect('x', { file }))
+    const { state } = await driveUntil(ports, start, 'Review')
+    await expect(takeStep(ports, state)).rejects.toMatchObject({ name: 'AgentOutputInvalid' })
+    expect(agent.calls.map(({ prompt }) => prompt.kind)).toEqual(['task', 'repair'])
+  })
+
+  it('case 12: one that does not block is refused and said; nothing else is lost', async () => {
     const { ports, answers, start } = await setUp({ overrides: { ask: 'never' } })
-    answers.finds(defect('x', { file: '/etc/passwd' }), defect('y', { file: '../a.js' }), defect('z', { file: '.git/config' }))
+    const note = { severity: 'info', action: 'no-op' } as const
+    answers.finds(defect('x', { ...note, file: '/etc/passwd' }), defect('z', { ...note, file: '.git/config' }), defect('kept', note))
     const { state } = await driveUntil(ports, start, 'Done')
     const record = recordOf(ports, state.record)
-    expect(record.findings).toEqual([])
-    expect(record.notices).toHaveLength(3)
+    expect(record.findings.map(({ text }) => text)).toEqual(['kept'])
+    expect(record.notices).toHaveLength(2)
   })
 
   it('files that nobody looked at are never clean', async () => {

@@ -134,6 +134,8 @@ describe('recording a decision', () => {
     await expect(refused({ ...fix })).rejects.toMatchObject({ name: 'BadDecision' })
     await expect(refused({ ...fix, findings: ['f-ffffffffff'] })).rejects.toMatchObject({ name: 'BadDecision' })
     await expect(refused({ ...fix, findings: ['f-0000000001'], decline: ['f-0000000001'] })).rejects.toMatchObject({ name: 'BadDecision' })
+    const outside = { rule: 'x', severity: 'error', file: '../x.js', text: 'outside' }
+    await expect(refused({ ...fix, add: [outside] })).rejects.toMatchObject({ name: 'BadDecision' })
     await expect(refused({ kind: 'merge' })).rejects.toMatchObject({ name: 'BadDecision' })
     expect(item().decision).toBeNull()
   })
