@@ -21,12 +21,9 @@ export interface EngineOptions {
    * an execution is written down before it starts: one that was lost goes on by a new epoch, under a new name.
    */
   claimName?: (name: string) => Promise<boolean>
-  /** Told of an execution that ended without the machine seeing it end (in AWS a rule of EventBridge does). */
-  onLost?: (end: { name: string; error: string; cause: string }) => Promise<void>
+  /** Told of every execution that failed, as in AWS a rule of EventBridge does: some end where no Catch can see. */
+  onFailed?: (end: { name: string; error: string; cause: string }) => Promise<void>
 }
-
-/** The error of the machine's own Fail state: the run has been closed. */
-const RUN_FAILED = 'RunFailed'
 
 /** A Lambda runs 15 minutes at most; the margin is what a turn needs to store its results. */
 const LAMBDA_SECONDS = 15 * 60
@@ -56,7 +53,7 @@ export class Engine implements Executions {
       return
     }
     execution.end = this.#run(execution, input).then(async (end) => {
-      if (end.kind === 'failed' && end.error !== RUN_FAILED) await this.#options.onLost?.({ name, error: end.error, cause: end.cause })
+      if (end.kind === 'failed') await this.#options.onFailed?.({ name, error: end.error, cause: end.cause })
       return end
     })
   }

@@ -33,13 +33,14 @@ export const follow = async (loop: LocalLoop, runId: string, asking: Asking | nu
     const name = executionName(runId, run.epoch)
     if (!loop.engine.names().includes(name)) return followElsewhere(loop, runId)
     const over = new AbortController()
-    const asked = asking ? watch(loop, runId, asking, over.signal) : Promise.resolve()
+    const watched = watch(loop, run, asking, over.signal)
     const end = await loop.engine.waitFor(name)
     over.abort()
-    await asked
-    if (end?.kind === 'stopped') throw new LoopError('Interrupted', `Run ${runId} was interrupted.`, { runId })
+    await watched
     const after = await readRun(loop.ports.runs, runId)
-    if (rests(after) || after.epoch === run.epoch) return after
+    if (rests(after)) return after
+    if (end?.kind === 'stopped' && after.epoch === run.epoch) throw new LoopError('Interrupted', `Run ${runId} was interrupted.`, { runId })
+    if (after.epoch === run.epoch) return after
   }
 }
 
@@ -53,14 +54,18 @@ const followElsewhere = async (loop: LocalLoop, runId: string): Promise<RunItem>
   }
 }
 
-/** Looks at the run item while an execution waits here: asks, and wakes the execution for answers from elsewhere. */
-const watch = async (loop: LocalLoop, runId: string, asking: Asking, over: AbortSignal): Promise<void> => {
+/**
+ * Looks at the run item while an execution goes on here: asks, wakes the execution for answers from elsewhere, and stops it when it no
+ * longer speaks for the run.
+ */
+const watch = async (loop: LocalLoop, before: RunItem, asking: Asking | null, over: AbortSignal): Promise<void> => {
   const open = new Map<string, AbortController>()
   const work: Promise<void>[] = []
   while (!over.aborted) {
-    const run = await readRun(loop.ports.runs, runId)
+    const run = await readRun(loop.ports.runs, before.runId)
     const { question, decision, token } = run
-    if (run.status === 'parked' && question && token) {
+    if (run.epoch !== before.epoch) await loop.engine.stop(executionName(run.runId, before.epoch))
+    else if (asking && run.status === 'parked' && question && token) {
       if (decision || Date.now() >= Date.parse(question.expiresAt)) {
         open.get(question.id)?.abort()
         await loop.engine.wake(token)

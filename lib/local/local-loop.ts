@@ -42,7 +42,8 @@ export interface LocalLoop {
 }
 
 const TABLES = { sessions: 'Sessions', runs: 'Runs' }
-export const DEFAULT_AGENTS = ['lint'] as const
+const MOST_LOST = 3
+const DEFAULT_AGENTS = ['lint'] as const
 
 const effectsOf = (owner: string, onLog: LoopOptions['onLog']): Effects => ({
   now: () => Date.now(),
@@ -60,14 +61,16 @@ export const openLoop = async (folder: DataFolder, options: LoopOptions): Promis
   const scratch = join(folder.path, 'scratch')
   await mkdir(scratch, { recursive: true, mode: 0o700 })
   const token = async () => process.env[ENV.gitToken] ?? null
+  let lost = 0
   let handlers: Record<TaskState, Handler> | null = null
   const engine = new Engine({
     handler: (state) => (handlers ??= handlersOf(ports))[state],
     waits: options.waits,
     ...(options.onEvent ? { onEvent: options.onEvent } : {}),
     claimName: executionNames(folder.path).claim,
-    onLost: async ({ name, error, cause }) => {
-      await recordLostExecution(ports, { name, status: 'FAILED', error, cause })
+    onFailed: async ({ name, error, cause }) => {
+      // closing a lost run may fail for the same reason; trying that for ever would keep the process
+      if (lost++ < MOST_LOST) await recordLostExecution(ports, { name, status: 'FAILED', error, cause })
     },
   })
   const ports: Ports = {
