@@ -70,7 +70,7 @@ describe('the command line', () => {
   test('every command has a section, and every section a command', () => {
     const commands = program.commands.map((command) => command.name())
     expect(commands.length).toBeGreaterThan(8)
-    const sections = [...(/^## Commands$([^]*?)^## /m.exec(page)?.[1] ?? '').matchAll(/^### (\S+)$/gm)].map(([, name]) => name)
+    const sections = [...(/^## Commands$([^]*?)^## /m.exec(page)?.[1] ?? '').matchAll(/^### (\S+)$/gm)].map(([, name = '']) => name)
     expect(sections.toSorted()).toEqual(commands.toSorted())
   })
 

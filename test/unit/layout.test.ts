@@ -53,7 +53,7 @@ describe('places', () => {
 
 describe('lengths', () => {
   test('a handler has under 40 lines', () => {
-    expect(source.filter((file) => /^functions\//.test(file) && length(file) >= 40)).toEqual([])
+    expect(source.filter((file) => file.startsWith('functions/') && length(file) >= 40)).toEqual([])
   })
 
   test('a file that grows past 200 lines has two subjects, unless it is a table', () => {
@@ -65,7 +65,7 @@ describe('lengths', () => {
 
 describe('text', () => {
   /** Spelled apart, so that this file does not match. */
-  const loose = ['TO' + 'DO', 'FIX' + 'ME', 'HA' + 'CK', '.ski' + 'p(', '.on' + 'ly(', '.to' + 'do(']
+  const loose = ['TO DO', 'FIX ME', 'HA CK', '. skip(', '. only(', '. todo('].map((word) => word.replace(' ', ''))
 
   test.each(loose)('nowhere stands %s', (word) => {
     expect(source.filter((file) => read(file).includes(word))).toEqual([])
