@@ -1,6 +1,7 @@
 import { createLintAgent } from '../../lib/agents/lint/agent.ts'
 import { describeAgentContract } from '../support/agent-contract.ts'
-import { MemoryFiles } from '../support/memory-files.ts'
+import { reviewTask } from '../support/agent-turn.ts'
+import { diffTrees, MemoryFiles } from '../support/memory-files.ts'
 
 /** How far the agent's clock is ahead. */
 let ahead = 0
@@ -16,5 +17,8 @@ describeAgentContract('lint', async () => createLintAgent({ now: () => Date.now(
     }
     return { ...turn, files: { list: () => turn.files.list(), read } }
   },
-  busy: (turn) => turn,
+  busy: (turn) => {
+    const files = new MemoryFiles({ 'long.mjs': 'export const f = (a) => { if (a) { return [a, a, a, a, a] } }\n'.repeat(8000) })
+    return { ...turn, files, prompt: { kind: 'task', task: reviewTask(diffTrees(new MemoryFiles(), files)) } }
+  },
 })

@@ -33,13 +33,12 @@ describe('what is found', () => {
       'd.py': "import os\ndef f(x):\n    if x is 'a':\n        return undefined_name\n    return not x in '\\d'\n",
       'e.json': '{ "a": 1,\n  "a": 2 }\n',
       'tsconfig.json': '{ "a": 1, // why\n}\n',
-      'f.css': 'a { colr: red }\n@media print { a { color: red } }\n@import "x.css";\n',
+      'f.css': 'a { colr: red }\n@media print { a { color: red } }\n@import "x.css";\nb { color red }\n',
       'g.md': '# A\n\n##B\n\n(here)[https://example.org/]\n',
     })
     expect(shown(await review(files))).toEqual([
       'a.ts:1 @typescript-eslint/no-unused-vars auto-fix',
       'a.ts:2 no-var auto-fix',
-      'a.ts:3 eqeqeq no-op',
       'a.ts:4 @typescript-eslint/no-duplicate-enum-values ask-user',
       'b.js:1 no-dupe-keys ask-user',
       'b.js:2 prefer-const auto-fix',
@@ -54,6 +53,8 @@ describe('what is found', () => {
       'e.json:2 json/no-duplicate-keys ask-user',
       'f.css:1 css/no-invalid-properties no-op',
       'f.css:3 css/no-invalid-at-rule-placement ask-user',
+      'f.css:4 css-skipped no-op',
+      'f.css:4 css-skipped no-op',
       'g.md:3 markdown/no-missing-atx-heading-space auto-fix',
       'g.md:5 markdown/no-reversed-media-syntax auto-fix',
     ])
@@ -140,6 +141,11 @@ describe('what is found', () => {
       'e.md': '#12 is fixed, f(x)[0] too\n\n- [ ] [x] [!NOTE]\n',
       'pkg/__init__.py': 'from .a import b\n',
       'f.py': 'try:\n    import fast\nexcept ImportError:\n    pass\nmatch 1:\n    case 1:\n        print(unicode)\n',
+      'g.py':
+        'try:\n    from a import b\nexcept ImportError:\n    from c import b\nfrom x import Literal\ndef f(a: Literal["head"]): ...\n',
+      'compat.py': 'from urllib.parse import quote\n',
+      'loop.js': 'export const f = (a, b) => {\n  while ((b = a.next())) a.push(b)\n  return b == a\n}\n',
+      'late.ts': 'let a!: number\nexport const b = [a]\n',
       'react.jsx': "import React from 'react'\nexport const A = () => <div />\n",
     })
     const output = await review(files)
@@ -151,7 +157,7 @@ describe('what is found', () => {
 describe('what is not looked at', () => {
   const long = `export const a = '${'x'.repeat(20_001)}'\n`
   const files = new MemoryFiles({
-    'big.js': `${'// x\n'.repeat(110_000)}`,
+    'big.js': '// x\n'.repeat(110_000),
     'long.js': long,
     'binary.js': new Uint8Array([0x61, 0, 0x62]),
     'utf16.js': new Uint8Array([0xff, 0xfe, 0x61, 0]),
@@ -398,7 +404,7 @@ describe('sessions', () => {
 })
 
 describe('limits', () => {
-  const slowFile = { 'slow.js': `${'export const f = (a) => { if (a) { return [a, a, a, a, a] } }\n'.repeat(8000)}` }
+  const slowFile = { 'slow.js': 'export const f = (a) => { if (a) { return [a, a, a, a, a] } }\n'.repeat(8000) }
 
   it.each<[string, Partial<LintOptions>, string]>([
     ['too long for one file', { fileMs: 5 }, 'within 1 s'],

@@ -31,7 +31,16 @@ describe('rules', () => {
   })
 
   it('say for information what could be fixed and cannot here', () => {
-    expect(judged('var a', raw({}))?.draft).toMatchObject({ severity: 'info', action: 'no-op' })
+    const rule = '@typescript-eslint/no-unused-vars'
+    expect(judged('const a = 1', raw({ rule }))?.draft).toMatchObject({ severity: 'info', action: 'no-op' })
+    expect(judged('import a\nexport {}', raw({ rule, edits: [{ start: 0, end: 9, text: '' }] }))?.draft).toMatchObject({
+      severity: 'warning',
+      action: 'auto-fix',
+    })
+  })
+
+  it('leave in peace what is only worth a word where it can be fixed', () => {
+    expect(judged('var a', raw({}))).toBeNull()
   })
 
   it('never pass on the fix of a rule that is not listed as safe', () => {

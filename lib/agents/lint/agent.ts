@@ -62,7 +62,7 @@ const serve = async (turn: AgentTurn, agent: { id: string; version: string }, se
     if (outOfTime && pace.progressed) return { kind: 'checkpoint', usage, sessionId: session.id }
     return { kind: 'failed', ...failure(error), usage }
   } finally {
-    await linters.stop()
+    linters.close()
   }
 }
 

@@ -7,7 +7,7 @@ import tseslint from 'typescript-eslint'
 import type { Kind } from './kinds.ts'
 import { gitLineStarts, lineAt, lineStarts, offsetOf } from './lines.ts'
 import type { RawFinding } from './rule.ts'
-import { RULES, SYNTAX_ERROR } from './rules.ts'
+import { CSS_SKIPPED, RULES, SYNTAX_ERROR } from './rules.ts'
 
 type ScriptKind = Exclude<Kind, 'python'>
 
@@ -25,7 +25,7 @@ const CSS_BREAKS = /\r\n|[\r\n\f]/gu
 const rulesOf = (wanted: (rule: string) => boolean): Linter.RulesRecord =>
   Object.fromEntries(
     Object.entries(RULES).flatMap(([rule, { options = [] }]) =>
-      rule !== SYNTAX_ERROR && wanted(rule) ? [[rule, ['error', ...options]]] : [],
+      rule !== SYNTAX_ERROR && rule !== CSS_SKIPPED && wanted(rule) ? [[rule, ['error', ...options]]] : [],
     ),
   )
 const withPrefix = (prefix: string): Linter.RulesRecord => rulesOf((rule) => rule.startsWith(prefix))
@@ -52,7 +52,7 @@ const typescript = (name: string, rules: Linter.RulesRecord): Reading => ({
     ...base,
     rules,
     languageOptions: {
-      parser: tseslint.parser as Linter.Parser,
+      parser: tseslint.parser,
       sourceType: 'module',
       parserOptions: { ecmaFeatures: { jsx: name.endsWith('x') }, jsDocParsingMode: 'none', warnOnUnsupportedTypeScriptVersion: false },
     },
@@ -91,7 +91,7 @@ const linter = new Linter({ cwd: '/' })
 
 /** A file of scripts' first edition keeps its `var`: it may have to run where there is nothing else. */
 const isModern = (): boolean =>
-  linter.getSourceCode()?.ast.tokens?.some(({ value }) => ['const', 'let', 'class', 'import', 'export', '=>'].includes(value)) ?? true
+  linter.getSourceCode()?.ast.tokens?.some(({ value }) => ['const', 'let', 'import', 'export'].includes(value)) ?? true
 
 const rawFinding = (text: string, breaks: RegExp): ((message: Linter.LintMessage) => RawFinding) => {
   const starts = lineStarts(text, breaks)
@@ -122,7 +122,8 @@ export const lintScript = (kind: ScriptKind, text: string): RawFinding[] => {
     const messages = read(reading, text)
     if (!isFatal(messages)) {
       const modern = !['js', 'cjs'].includes(kind) || isModern()
-      return messages.filter((message) => modern || message.ruleId !== 'no-var').map(rawFinding(text, reading.breaks))
+      const skipped = kind === 'css' && farthest ? farthest.messages.map((message) => ({ ...message, ruleId: CSS_SKIPPED })) : []
+      return [...messages.filter((message) => modern || message.ruleId !== 'no-var'), ...skipped].map(rawFinding(text, reading.breaks))
     }
     const fatal = messages.filter((message) => message.fatal)
     if (kind === 'css' && fatal.some((message) => CSS_BROKEN.test(message.message))) return fatal.map(rawFinding(text, reading.breaks))

@@ -2,7 +2,7 @@
 import { Worker } from 'node:worker_threads'
 import type { Kind } from './kinds.ts'
 import type { RawFinding } from './rule.ts'
-import type { LintReply } from './worker.ts'
+import type { LintReply, LintRequest } from './worker.ts'
 
 export type Linted = { findings: RawFinding[] } | { skip: string }
 
@@ -26,6 +26,9 @@ export class Stopped extends Error {
 /** A bundle has the worker beside it under this name; the checkout runs the source. */
 const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './lint-worker.mjs', import.meta.url)
 
+/** A worker that ended its work in health serves the next turn as well: loading the linters is most of what a small turn costs. */
+let spare: { worker: Worker; memoryMb: number } | null = null
+
 const startWorker = (memoryMb: number): Worker => {
   const worker = new Worker(ENTRY, {
     env: {},
@@ -35,10 +38,30 @@ const startWorker = (memoryMb: number): Worker => {
     stderr: true,
   })
   worker.unref()
-  // one that is heard of between two files shows itself at the next
+  // heard by whoever waits for a reply; one that dies between two files is found to have ended
   worker.on('error', () => undefined)
+  worker.once('exit', () => {
+    if (spare?.worker === worker) spare = null
+  })
   return worker
 }
+
+/** Node gives a thread that has ended this number. */
+const hasEnded = (worker: Worker): boolean => worker.threadId === -1
+
+const takeWorker = (memoryMb: number): Worker => {
+  const kept = spare?.memoryMb === memoryMb ? spare.worker : null
+  if (kept) spare = null
+  return kept ?? startWorker(memoryMb)
+}
+
+const keepWorker = (worker: Worker, memoryMb: number): void => {
+  if (spare) return void worker.terminate()
+  spare = { worker, memoryMb }
+}
+
+/** Numbers the requests of the process, so that no reply is taken for another turn's. */
+let requests = 0
 
 type Ended = LintReply | { died: string } | { late: true } | { aborted: true }
 
@@ -73,7 +96,6 @@ export class Linters {
   readonly #deadline: number
   readonly #signal: AbortSignal
   #worker: Worker | null = null
-  #requests = 0
 
   constructor(limits: LinterLimits, deadline: number, signal: AbortSignal) {
     this.#limits = limits
@@ -92,8 +114,13 @@ export class Linters {
     return 'died' in second ? { skip: `could not be checked: ${second.died}` } : second
   }
 
-  /** Kills the worker, if there is one. */
-  async stop(): Promise<void> {
+  /** Ends the turn's work. A worker in the middle of a file has been killed before. */
+  close(): void {
+    if (this.#worker) keepWorker(this.#worker, this.#limits.memoryMb)
+    this.#worker = null
+  }
+
+  async #kill(): Promise<void> {
     const worker = this.#worker
     this.#worker = null
     await worker?.terminate()
@@ -103,14 +130,14 @@ export class Linters {
     if (this.#signal.aborted) throw new Stopped('cancelled')
     const left = this.#deadline - Date.now()
     if (left <= 0) throw new Stopped('deadline')
-    this.#worker ??= startWorker(this.#limits.memoryMb)
-    const id = ++this.#requests
+    if (!this.#worker || hasEnded(this.#worker)) this.#worker = takeWorker(this.#limits.memoryMb)
+    const id = ++requests
     const reply = replyOf(this.#worker, id, Math.min(this.#limits.fileMs, left), this.#signal)
-    this.#worker.postMessage({ id, kind, text })
+    this.#worker.postMessage({ id, kind, text } satisfies LintRequest, [])
     const ended = await reply
     if ('findings' in ended) return { findings: ended.findings }
     // after a failure the state of WebAssembly is anyone's guess
-    await this.stop()
+    await this.#kill()
     if ('aborted' in ended) throw new Stopped('cancelled')
     if ('failed' in ended) return { skip: `could not be checked: ${ended.failed}` }
     if ('died' in ended) return ended

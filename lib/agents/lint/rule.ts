@@ -31,7 +31,7 @@ export interface Site {
 
 export interface Rule {
   severity: Severity
-  /** Where no safe fix exists. A finding with one is a warning to auto-fix. */
+  /** Where no safe fix exists at a place. A finding with one is a warning to auto-fix. */
   action: Exclude<Action, 'auto-fix'>
   /** Why it matters, added to the linter's own message. */
   why: string
@@ -53,8 +53,9 @@ export const defect = (why: string, extra: Extra = {}): Rule => ({ severity: 'er
 export const suspect = (why: string, extra: Extra = {}): Rule => ({ severity: 'warning', action: 'ask-user', why, ...extra })
 /** Worth knowing; never holds a change up. */
 export const note = (why: string, extra: Extra = {}): Rule => ({ severity: 'info', action: 'no-op', why, ...extra })
-/** A fix that cannot change what the code does; where the linter offers none, a note. */
-export const fixable = (why: string, safe: (site: Site) => boolean = () => true, extra: Extra = {}): Rule => ({
+/** A fix that cannot change what the code does. Where the linter offers none, the place is left in peace. */
+export const fixable = (why: string, safe: (site: Site) => boolean = () => true, { holds = () => true, ...extra }: Extra = {}): Rule => ({
   ...note(why, extra),
   safe,
+  holds: (site) => site.raw.edits.length > 0 && holds(site),
 })

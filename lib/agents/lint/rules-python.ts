@@ -1,11 +1,25 @@
 /** Rules for Python, by Ruff's codes. Its WebAssembly build does not tell safe fixes from others: those here are listed by hand. */
 import { defect, fixable, note, suspect, type RuleTable, type Site } from './rule.ts'
 
-/** Files whose imports are there for others: packages give names on, pytest finds fixtures by import. */
-const importsForOthers = (path: string): boolean => /(?:^|\/)(?:__init__|conftest)\.py$|\.pyi$/u.test(path)
+/** Files whose imports are there for others: packages and shims give names on, pytest finds fixtures by import. */
+const importsForOthers = (path: string): boolean => /(?:^|\/)(?:__init__|conftest|[^/]*compat[^/]*)\.py$|\.pyi$/u.test(path)
 
-/** Ruff offers no fix where an import is tried out, as in `try: import x` with a handler for its absence. */
-const unusedImport = ({ path, raw }: Site): boolean => raw.edits.length > 0 && !importsForOthers(path)
+const indentOf = (line: string): number => /^[\r\f]*([ \t]*)/u.exec(line)?.[1]?.length ?? 0
+
+/** Whether the line stands below an `if`, a `try` or the like: imports there are often tried out, or are there for others. */
+const isConditional = ({ text, raw, lineText }: Site): boolean => {
+  const indent = indentOf(lineText)
+  if (indent === 0) return false
+  const above = text.slice(0, raw.start).split('\n').slice(0, -1)
+  const header = above.findLast((line) => line.trim() !== '' && indentOf(line) < indent)
+  return !/^\s*(?:async\s+)?def\b/u.test(header ?? '')
+}
+
+/** Without a fix of Ruff's, an import is one that is tried out. */
+const unusedImport = (site: Site): boolean => site.raw.edits.length > 0 && !importsForOthers(site.path) && !isConditional(site)
+
+/** In quotes it is part of an annotation, which names what it likes and is never looked up. */
+const isLookedUp = ({ text, raw }: Site): boolean => !/["']/u.test(text.charAt(raw.start - 1))
 
 /** An import marked as meant may be there for what it does on loading: still reported, but only a person may take it out. */
 const notMarked = ({ text, lineText, raw }: Site): boolean => {
@@ -44,7 +58,7 @@ export const PYTHON_RULES: RuleTable = {
   'ruff/F704': defect('It does not compile.'),
   'ruff/F706': defect('It does not compile.'),
   'ruff/F707': defect('It does not compile.'),
-  'ruff/F821': defect('It throws when it is reached.'),
+  'ruff/F821': defect('It throws when it is reached.', { holds: isLookedUp }),
   'ruff/F822': defect('Importing everything from the module throws.'),
   'ruff/F823': defect('It throws when it is reached.'),
   'ruff/PLE0101': defect('Making an object throws.'),
@@ -56,12 +70,12 @@ export const PYTHON_RULES: RuleTable = {
   'ruff/PLE1307': defect('It throws when it is reached.'),
 
   // nearly always wrong
-  'ruff/B015': suspect('The outcome is thrown away: an assertion or an assignment was perhaps meant.'),
-  'ruff/B020': suspect('The loop overwrites what it runs over.'),
   'ruff/B032': suspect('It is an annotation, not an assignment.'),
 
   // for information
   'ruff/B006': note('Every call shares the one default.'),
+  'ruff/B015': note('The outcome is thrown away: an assertion or an assignment was perhaps meant.'),
+  'ruff/B020': note('The loop overwrites what it runs over.'),
   'ruff/B023': note('It sees the value of the last pass.'),
   'ruff/E711': note('A class may define equality; `is` cannot be fooled.'),
   'ruff/E722': note('It catches interrupts and exits too.'),

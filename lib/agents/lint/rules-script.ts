@@ -23,7 +23,8 @@ export const SCRIPT_RULES: RuleTable = {
   eqeqeq: fixable('Loose comparison converts its operands.', undefined, { options: ['always', { null: 'ignore' }] }),
   '@typescript-eslint/prefer-as-const': fixable('The literal is written twice.'),
   '@typescript-eslint/no-extra-non-null-assertion': fixable('It asserts what is asserted already.'),
-  '@typescript-eslint/no-unused-vars': fixable('', staysModule, {
+  '@typescript-eslint/no-unused-vars': note('', {
+    safe: staysModule,
     options: [
       {
         args: 'none',
@@ -41,7 +42,6 @@ export const SCRIPT_RULES: RuleTable = {
   'getter-return': defect('Reading the property gives undefined.'),
   'no-class-assign': defect('The class is lost.'),
   'no-compare-neg-zero': defect('The comparison also holds for +0.'),
-  'no-cond-assign': defect('An assignment stands where a comparison is expected.'),
   'no-const-assign': defect('It throws when it is reached.'),
   'no-dupe-args': defect('The first argument cannot be reached.'),
   'no-dupe-class-members': defect('The earlier member is lost.'),
@@ -49,10 +49,8 @@ export const SCRIPT_RULES: RuleTable = {
   'no-dupe-else-if': defect('The branch can never run.'),
   'no-dupe-keys': defect('The earlier value is lost.'),
   'no-duplicate-case': defect('The later case can never run.'),
-  'no-func-assign': defect('The function is lost.'),
   'no-import-assign': defect('Imports are read-only: it throws.'),
   'no-invalid-regexp': defect('It throws when it is reached.'),
-  'no-loss-of-precision': defect('The number is not the one that is written.'),
   'no-new-native-nonconstructor': defect('It throws when it is reached.'),
   'no-obj-calls': defect('It throws when it is reached.'),
   'no-self-assign': defect('It does nothing: another operand was meant.'),
@@ -68,6 +66,12 @@ export const SCRIPT_RULES: RuleTable = {
   '@typescript-eslint/no-misused-new': defect('It does not declare a constructor.'),
 
   // nearly always wrong
+  // in a loop it is an idiom
+  'no-cond-assign': suspect('An assignment stands where a comparison is expected.', {
+    holds: ({ lineText }) => /\bif\b|\?/u.test(lineText),
+  }),
+  'no-func-assign': suspect('The function is lost.'),
+  'no-loss-of-precision': suspect('The number is not the one that is written.'),
   'no-constant-binary-expression': suspect('The outcome is always the same.'),
   'no-debugger': suspect('It stops the program where a debugger is attached.'),
   'no-empty-character-class': suspect('It can never match.'),
@@ -75,8 +79,8 @@ export const SCRIPT_RULES: RuleTable = {
   'no-global-assign': suspect('It changes a built-in for everybody.'),
   'no-misleading-character-class': suspect('It matches parts of what is written.'),
   'no-shadow-restricted-names': suspect('A built-in name means something else from here on.'),
-  'no-sparse-arrays': suspect('The array has a hole.'),
-  'no-unassigned-vars': suspect('It is read and always undefined.'),
+  // `let a!: T` says that it is assigned elsewhere
+  'no-unassigned-vars': suspect('It is read and always undefined.', { holds: ({ lineText }) => !/!\s*:/u.test(lineText) }),
   'no-unexpected-multiline': suspect('The two lines are read as one expression.'),
   'no-useless-backreference': suspect('It always matches the empty text.'),
 
@@ -87,6 +91,7 @@ export const SCRIPT_RULES: RuleTable = {
   'no-empty': note('Nothing says why nothing is done.'),
   'no-fallthrough': note('If it is meant, a comment `falls through` says so.'),
   'no-self-compare': note('Number.isNaN says what is meant.'),
+  'no-sparse-arrays': note('The array has a hole.'),
   'no-template-curly-in-string': note('A template literal was perhaps meant.'),
   'no-unreachable-loop': note('The loop runs once at most.'),
   'no-unused-private-class-members': note('Nothing can reach it.'),

@@ -1,16 +1,22 @@
 /** The rule tables as one, what a finding of theirs amounts to, and their version. */
 import { createHash } from 'node:crypto'
 import type { FindingDraft } from '../../loop/finding.ts'
-import { defect, type RawFinding, type Rule, type RuleTable, type TextEdit } from './rule.ts'
+import { defect, note, type RawFinding, type Rule, type RuleTable, type TextEdit } from './rule.ts'
 import { PYTHON_RULES } from './rules-python.ts'
 import { SCRIPT_RULES } from './rules-script.ts'
 import { TEXT_RULES } from './rules-text.ts'
 
 /** Rule of a file that does not parse. No linter has it: the workers report it. */
 export const SYNTAX_ERROR = 'syntax-error'
+/** Rule of CSS that browsers skip and go on after. */
+export const CSS_SKIPPED = 'css-skipped'
+
+/** Written for browsers that take it. */
+const OLD_BROWSERS = /progid:|expression\(|^\s*[*_]/u
 
 export const RULES: RuleTable = {
   [SYNTAX_ERROR]: defect('The file does not parse, so nothing else in it was checked.'),
+  [CSS_SKIPPED]: note('Browsers skip the declaration or the rule.', { holds: ({ lineText }) => !OLD_BROWSERS.test(lineText) }),
   ...SCRIPT_RULES,
   ...PYTHON_RULES,
   ...TEXT_RULES,

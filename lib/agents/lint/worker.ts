@@ -19,7 +19,7 @@ const reason = (error: unknown): string => (error instanceof Error ? error.messa
 
 parentPort?.on('message', (request: LintRequest) => {
   lint(request).then(
-    (findings) => parentPort?.postMessage({ id: request.id, findings } satisfies LintReply),
-    (error: unknown) => parentPort?.postMessage({ id: request.id, failed: reason(error) } satisfies LintReply),
+    (findings) => parentPort?.postMessage({ id: request.id, findings } satisfies LintReply, []),
+    (error: unknown) => parentPort?.postMessage({ id: request.id, failed: reason(error) } satisfies LintReply, []),
   )
 })
