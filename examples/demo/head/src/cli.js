@@ -13,5 +13,5 @@ const net = subtotal(lines)
 let tax = taxOn(net, rates, values.country)
 
 console.log(formatMoney(net, 'EUR'))
-if (!!values.net === false) console.log(formatMoney(net + tax, 'EUR'))
+if (!values.net) console.log(formatMoney(net + tax, 'EUR'))
 if (!!tax) console.log(`of which tax: ${formatMoney(tax, 'EUR')}`)
