@@ -36,7 +36,9 @@ describe('what is found', () => {
       'f.css': 'a { colr: red }\n@media print { a { color: red } }\n@import "x.css";\nb { color red }\n',
       'g.md': '# A\n\n##B\n\n(here)[https://example.org/]\n',
     })
-    expect(shown(await review(files))).toEqual([
+    const output = await review(files)
+    expect(output.findings[0]?.text).toBe("'y' is defined but never used.")
+    expect(shown(output)).toEqual([
       'a.ts:1 @typescript-eslint/no-unused-vars auto-fix',
       'a.ts:2 no-var auto-fix',
       'a.ts:4 @typescript-eslint/no-duplicate-enum-values ask-user',

@@ -104,7 +104,8 @@ const rawFinding = (text: string, breaks: RegExp): ((message: Linter.LintMessage
       line: lineAt(gitStarts, start),
       endLine: lineAt(gitStarts, Math.max(start, end - 1)),
       start,
-      message: message.message.replace(/^Parsing error: /u, ''),
+      // what the options of a rule allow is of no use to who reads the finding
+      message: message.message.replace(/^Parsing error: | Allowed unused vars must match .*$/gu, ''),
       edits: message.fix ? [{ start: message.fix.range[0], end: message.fix.range[1], text: message.fix.text }] : [],
     }
   }

@@ -1,4 +1,5 @@
-import { formatMoney, type Cents } from './money.ts'
+import { formatMoney } from './money.ts'
+import type { Cents } from './money.ts'
 
 export interface Line {
   name: string
