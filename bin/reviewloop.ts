@@ -1,6 +1,6 @@
 /** The command line. Reports go to stdout, everything else to stderr; exit codes stand in terminal/exit.ts. */
 import { Command, CommanderError } from 'commander'
-import { asLoopError } from '../lib/loop/errors.ts'
+import { asLoopError, type LoopError } from '../lib/loop/errors.ts'
 import { printable } from '../lib/loop/redact.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { abortCommand } from './commands/abort.ts'
@@ -53,6 +53,10 @@ const makeProgram = (done: (code: ExitCode) => void): Command => {
   return program
 }
 
+/** Where the place of the error knows better than the catalogue, what it says. */
+const remedyOf = (error: LoopError): string =>
+  typeof error.details['remedy'] === 'string' ? error.details['remedy'] : asTyped(error.entry.remedy)
+
 const fail = (thrown: unknown): ExitCode => {
   if (thrown instanceof CommanderError) {
     if (thrown.exitCode === 0) return EXIT.approved
@@ -61,8 +65,9 @@ const fail = (thrown: unknown): ExitCode => {
   }
   const error = asLoopError(thrown)
   const paint = paintFor(process.stderr)
-  process.stderr.write(`${paint('red', `${error.name}:`)} ${printable(error.message)}\nWhat to do: ${asTyped(error.entry.remedy)}\n`)
-  if (error.name === 'Unexpected' && process.env['REVIEWLOOP_DEBUG']) process.stderr.write(`${String((error.cause as Error | undefined)?.stack)}\n`)
+  process.stderr.write(`${paint('red', `${error.name}:`)} ${printable(error.message)}\nWhat to do: ${remedyOf(error)}\n`)
+  if (error.name === 'Unexpected' && process.env['REVIEWLOOP_DEBUG'])
+    process.stderr.write(`${String((error.cause as Error | undefined)?.stack)}\n`)
   return exitCodeOfError(error)
 }
 

@@ -20,7 +20,8 @@ const UNITS: Record<string, number> = { m: 60_000, h: 3600_000, d: DAY, w: 7 * D
 /** `30d`, `12h`, `0d`: milliseconds. Errors: BadRequest. */
 export const parseAge = (text: string): number => {
   const [, count, unit = 'd'] = /^(\d{1,5})([mhdw]?)$/.exec(text) ?? []
-  if (count === undefined) throw new LoopError('BadRequest', `--older-than takes a number of days, or 90m, 12h, 30d, 4w; not ${JSON.stringify(text)}.`)
+  if (count === undefined)
+    throw new LoopError('BadRequest', `--older-than takes a number of days, or 90m, 12h, 30d, 4w; not ${JSON.stringify(text)}.`)
   return Number(count) * (UNITS[unit || 'd'] ?? DAY)
 }
 
@@ -53,13 +54,16 @@ export const cleanCommand = (program: Command, done: (code: ExitCode) => void): 
     .action(async (flags: CleanFlags) => {
       const before = Date.now() - parseAge(flags.olderThan)
       const code = await withSession({ data: flags.data, own: !flags.dryRun }, async ({ loop }) => {
-        const runs = (await loop.ports.runs.list()).filter((run) => run.status === 'ended' && run.endedAt && Date.parse(run.endedAt) <= before)
+        const runs = (await loop.ports.runs.list()).filter(
+          (run) => run.status === 'ended' && run.endedAt && Date.parse(run.endedAt) <= before,
+        )
         for (const run of runs) process.stdout.write(`${run.runId}  ended ${run.endedAt}  ${run.request.repository}\n`)
         if (flags.dryRun || runs.length === 0) {
           process.stdout.write(`${runs.length} run(s) ${flags.dryRun ? 'would go' : 'to take away'}.\n`)
           return EXIT.approved
         }
-        if (!flags.yes && !somebodyIsThere()) throw new LoopError('BadRequest', 'Nobody is there to confirm: add --yes, or --dry-run to look first.')
+        if (!flags.yes && !somebodyIsThere())
+          throw new LoopError('BadRequest', 'Nobody is there to confirm: add --yes, or --dry-run to look first.')
         if (!flags.yes && !(await confirmed(runs.length))) return EXIT.ended
         for (const run of runs) await cleanRun(loop, run)
         process.stdout.write(`${runs.length} run(s) taken away.\n`)

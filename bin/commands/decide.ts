@@ -21,7 +21,7 @@ const record = async (session: Session, named: string | undefined, flags: Decide
   const open = await openFindings(session, run)
   return decideRun(session.loop.ports, run.runId, {
     question: flags.question,
-    answer: answerOf(flags, open.map((finding) => finding.id)),
+    answer: answerOf(flags, open),
     by: session.by,
   })
 }
@@ -57,14 +57,16 @@ const decideAndGoOn = async (named: string | undefined, flags: DecideFlags): Pro
     return over ? { code: await settle(session, run.runId, options) } : { runId: run.runId }
   })
   if ('code' in first) return first.code
-  return withSession({ ...common, own: true }, async (session) => goOn(session, await readRun(session.loop.ports.runs, first.runId), options))
+  return withSession({ ...common, own: true }, async (session) =>
+    goOn(session, await readRun(session.loop.ports.runs, first.runId), options),
+  )
 }
 
 export const decideCommand = (program: Command, done: (code: ExitCode) => void): void => {
   reportFlags(program.command('decide').argument('[run]', 'parked run; the newest when left out'))
     .description('answer a parked run, and go on with it')
     .option('--approve', 'approve as it is, with what is open')
-    .option('--fix <id...>', 'fix these findings in one more round; `all` for all that are open')
+    .option('--fix <id...>', 'fix these findings in one more round; `all`: every open one that is more than information')
     .option('--note <text>', 'what the fixer should know, for all findings')
     .option('--note-for <id=text>', 'what the fixer should know of one finding; may be repeated', collect)
     .option('--decline <id...>', 'with --fix: findings that are no longer to block')

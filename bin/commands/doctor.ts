@@ -75,7 +75,11 @@ export const doctorCommand = (program: Command, done: (code: ExitCode) => void):
         { name: 'data folder', look: () => dataFolder(flags.data) },
         { name: 'agent lint', look: lint },
         { name: 'settings', look: settingsHere },
-        { name: 'git token', look: async () => (process.env[ENV.gitToken] ? `${ENV.gitToken} is set` : `${ENV.gitToken} is not set; only https repositories need it`) },
+        {
+          name: 'git token',
+          look: async () =>
+            process.env[ENV.gitToken] ? `${ENV.gitToken} is set` : `${ENV.gitToken} is not set; only https repositories need it`,
+        },
       ]
       const paint = paintFor(process.stdout)
       let wrong = 0

@@ -6,7 +6,12 @@ import type { RunStore } from '../../lib/loop/ports.ts'
  * The run that a person means: an id, the beginning of one that is the beginning of no other, or (nothing given) the newest run that
  * `wanted` takes. Errors: RunNotFound, BadRequest where the beginning fits several.
  */
-export const findRun = async (runs: RunStore, named: string | undefined, wanted: (run: RunItem) => boolean, what: string): Promise<RunItem> => {
+export const findRun = async (
+  runs: RunStore,
+  named: string | undefined,
+  wanted: (run: RunItem) => boolean,
+  what: string,
+): Promise<RunItem> => {
   const all = await runs.list()
   if (named === undefined) {
     const newest = all.find(wanted)
@@ -16,6 +21,7 @@ export const findRun = async (runs: RunStore, named: string | undefined, wanted:
   const fits = all.filter((run) => run.runId === named || run.runId.startsWith(named) || run.runId.startsWith(`r-${named}`))
   const [only, another] = fits
   if (!only || !named) throw new LoopError('RunNotFound', `There is no run ${named}.`, { runId: named })
-  if (another) throw new LoopError('BadRequest', `${named} is the beginning of ${fits.length} runs: ${fits.map((run) => run.runId).join(', ')}.`)
+  if (another)
+    throw new LoopError('BadRequest', `${named} is the beginning of ${fits.length} runs: ${fits.map((run) => run.runId).join(', ')}.`)
   return only
 }

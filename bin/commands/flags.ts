@@ -9,7 +9,8 @@ export interface CommonFlags {
 
 const collect = (value: string, before: string[] | undefined): string[] => [...(before ?? []), value]
 
-export const dataFlag = (command: Command): Command => command.option('--data <dir>', 'data folder (default: REVIEWLOOP_DATA, else the state folder of the platform)')
+export const dataFlag = (command: Command): Command =>
+  command.option('--data <dir>', 'data folder (default: REVIEWLOOP_DATA, else the state folder of the platform)')
 
 /** Flags of every command that ends with a report. */
 export const reportFlags = (command: Command): Command =>

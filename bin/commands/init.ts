@@ -27,7 +27,12 @@ export const initCommand = (program: Command, done: (code: ExitCode) => void): v
         await writeFile(file, settingsExample(), { flag: flags.force ? 'w' : 'wx' })
       } catch (cause) {
         const there = cause instanceof Error && 'code' in cause && cause.code === 'EEXIST'
-        throw new LoopError('BadRequest', there ? `${file} exists: --force replaces it.` : `${file} could not be written.`, { file }, { cause })
+        throw new LoopError(
+          'BadRequest',
+          there ? `${file} exists: --force replaces it.` : `${file} could not be written.`,
+          { file },
+          { cause },
+        )
       }
       process.stdout.write(`${file} written. It counts once it is on the base branch: settings come from there.\n`)
       done(0)

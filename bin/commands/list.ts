@@ -10,7 +10,14 @@ import { dataFlag, outputsOf, type CommonFlags } from './flags.ts'
 /** Columns as wide as their widest cell. */
 const table = (rows: readonly string[][]): string => {
   const widths = rows[0]?.map((_cell, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? []
-  return rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd()).join('\n')
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
 }
 
 const row = (run: RunItem): string[] => [
@@ -31,7 +38,8 @@ export const listCommand = (program: Command, done: (code: ExitCode) => void): v
       if (stdout !== 'text' && stdout !== 'json') throw new LoopError('BadRequest', 'list prints text or json.')
       await withSession({ data: flags.data, own: false }, async ({ loop }) => {
         const runs = await loop.ports.runs.list()
-        if (stdout === 'json') process.stdout.write(`${JSON.stringify({ version: 1, runs: runs.map((run) => viewOf(run, []).run) }, null, 2)}\n`)
+        if (stdout === 'json')
+          process.stdout.write(`${JSON.stringify({ version: 1, runs: runs.map((run) => viewOf(run, []).run) }, null, 2)}\n`)
         else if (runs.length === 0) process.stdout.write('No run yet: start one with `reviewloop run`.\n')
         else process.stdout.write(`${table([['RUN', 'STATUS', 'STARTED (UTC)', 'HEAD', 'BRANCH', 'REPOSITORY'], ...runs.map(row)])}\n`)
       })

@@ -15,7 +15,8 @@ export interface GoOnFlags extends CommonFlags {
 }
 
 /** A scenario file is meant from where the command was typed. */
-export const scenarioOf = ({ scenario }: { scenario?: string }): string | undefined => (scenario === undefined ? undefined : resolve(scenario))
+export const scenarioOf = ({ scenario }: { scenario?: string }): string | undefined =>
+  scenario === undefined ? undefined : resolve(scenario)
 
 export const asksWith = (flags: GoOnFlags): boolean => !flags.yes && somebodyIsThere()
 
@@ -34,10 +35,13 @@ export const resumeCommand = (program: Command, done: (code: ExitCode) => void):
     .action(async (named: string | undefined, flags: GoOnFlags) => {
       const outputs = outputsOf(flags)
       const asks = asksWith(flags)
-      const code = await withSession({ data: flags.data, own: true, waits: asks, quiet: flags.quiet, scenario: scenarioOf(flags) }, async (session) => {
-        const run = await findRun(session.loop.ports.runs, named, (item) => item.status !== 'ended', 'run that has not ended')
-        return goOn(session, run, { outputs, asks, quiet: flags.quiet ?? false })
-      })
+      const code = await withSession(
+        { data: flags.data, own: true, waits: asks, quiet: flags.quiet, scenario: scenarioOf(flags) },
+        async (session) => {
+          const run = await findRun(session.loop.ports.runs, named, (item) => item.status !== 'ended', 'run that has not ended')
+          return goOn(session, run, { outputs, asks, quiet: flags.quiet ?? false })
+        },
+      )
       done(code)
     })
 }

@@ -74,7 +74,8 @@ const start = async (session: Session, repository: LocalRepository, flags: RunFl
   const what = `${repository.branch ?? 'commit'} ${repository.head.slice(0, 10)} against ${repository.base.name} ${repository.base.mergeBase.slice(0, 10)}`
   progress.line(`Run ${run.runId}: ${oneLine(what)} in ${repository.root}`)
   for (const line of uncommittedLines(repository)) progress.line(line)
-  if (!started && run.status === 'ended') progress.line('The same request was made before: this is what it came to. For a new attempt: --again')
+  if (!started && run.status === 'ended')
+    progress.line('The same request was made before: this is what it came to. For a new attempt: --again')
   else if (!started) progress.line('The same request was made before and has not ended: it goes on.')
   return goOn(session, run, { outputs: outputsOf(flags), asks: asksWith(flags), quiet: flags.quiet ?? false })
 }
@@ -90,7 +91,9 @@ export const runHere = async (path: string, flags: RunFlags): Promise<ExitCode> 
     screen.write(`${nothingToDo(repository)}\n`)
     return EXIT.approved
   }
-  return withSession({ data: flags.data, own: true, waits: asksWith(flags), quiet: flags.quiet, scenario: scenarioOf(flags) }, (session) => start(session, repository, flags))
+  return withSession({ data: flags.data, own: true, waits: asksWith(flags), quiet: flags.quiet, scenario: scenarioOf(flags) }, (session) =>
+    start(session, repository, flags),
+  )
 }
 
 export const runCommand = (program: Command, done: (code: ExitCode) => void): void => {

@@ -6,7 +6,7 @@ import type { TrackedFinding } from '../../lib/loop/finding.ts'
 import type { RunItem } from '../../lib/loop/items.ts'
 import { oneLine } from '../../lib/loop/redact.ts'
 import { asks, place } from '../../lib/loop/report-words.ts'
-import { answerOf } from './answer.ts'
+import { answerOf, worthFixing } from './answer.ts'
 import type { Paint } from './paint.ts'
 
 export interface Keyboard {
@@ -18,12 +18,14 @@ export interface Keyboard {
 export const questionLines = (run: RunItem, open: readonly TrackedFinding[], paint: Paint): string[] => {
   const { question } = run
   if (!question) return []
+  const shown = worthFixing(open)
   return [
     `${paint('bold', `Run ${run.runId} asks`)}: ${oneLine(asks(question), 600)}`,
-    ...open.map(
+    ...shown.map(
       (finding) =>
         `  ${paint('yellow', finding.id)}  ${finding.severity.padEnd(7)}  ${oneLine(place(finding))}  ${oneLine(finding.text, 160)}`,
     ),
+    ...(shown.length < open.length ? [`  and ${open.length - shown.length} for information`] : []),
     `  Rounds left: ${question.roundsLeft}. An answer is waited for until ${question.expiresAt}.`,
   ]
 }
@@ -31,7 +33,13 @@ export const questionLines = (run: RunItem, open: readonly TrackedFinding[], pai
 const CHOICES = '  [a]pprove as it is, [f]ix, [s]kip (changes requested), a[b]ort, [l]eave it parked: '
 
 /** One round of questions. null: leave it parked. Rejects with AbortError when the signal fires. */
-const askFor = async (keyboard: Keyboard, signal: AbortSignal, run: RunItem, open: readonly TrackedFinding[], lines: string[]): Promise<Answer | null> => {
+const askFor = async (
+  keyboard: Keyboard,
+  signal: AbortSignal,
+  run: RunItem,
+  open: readonly TrackedFinding[],
+  lines: string[],
+): Promise<Answer | null> => {
   const terminal = createInterface({ ...keyboard, terminal: true })
   // Ctrl-C is for the command, which interrupts the run; Ctrl-D leaves the question open.
   terminal.on('SIGINT', () => process.kill(process.pid, 'SIGINT'))
@@ -51,11 +59,11 @@ const askFor = async (keyboard: Keyboard, signal: AbortSignal, run: RunItem, ope
         say('  No round is left for another fix.')
         continue
       }
-      const ids = await question('  Ids to fix, with spaces between (Enter: all): ')
+      const ids = await question('  Ids to fix, with spaces between (Enter: all of these): ')
       const note = await question('  A note for the fixer (Enter: none): ')
       if (ids === null || note === null) return null
       const fix = ids.trim() ? ids.trim().split(/[\s,]+/) : ['all']
-      return answerOf({ fix, ...(note.trim() ? { note: note.trim() } : {}) }, open.map((finding) => finding.id))
+      return answerOf({ fix, ...(note.trim() ? { note: note.trim() } : {}) }, open)
     }
   } finally {
     terminal.close()

@@ -22,7 +22,8 @@ export const parseOutputs = (values: readonly string[], cwd: string = process.cw
     const path = rest.join('=')
     if (rest.length > 0 && !path) throw new LoopError('BadRequest', `--output ${format}= names no file.`)
     if (path) files.push({ format, path: resolve(cwd, path) })
-    else if (stdout && stdout !== format) throw new LoopError('BadRequest', `--output ${stdout} and ${format} both go to stdout: give one of them a file.`)
+    else if (stdout && stdout !== format)
+      throw new LoopError('BadRequest', `--output ${stdout} and ${format} both go to stdout: give one of them a file.`)
     else stdout = format
   }
   return { stdout: stdout ?? 'text', files }

@@ -114,7 +114,11 @@ export class Progress {
     const facts = TURNS.has(state) ? this.#options.factsOf?.(state, output) : null
     this.#lines = this.#lines.then(async () => {
       const known = await facts?.catch(() => null)
-      const parts = [this.#paint('bold', state.padEnd(8)), TURNS.has(state) ? `round ${known?.round ?? roundOf(output)}` : '       ', duration(milliseconds).padStart(9)]
+      const parts = [
+        this.#paint('bold', state.padEnd(8)),
+        TURNS.has(state) ? `round ${known?.round ?? roundOf(output)}` : '       ',
+        duration(milliseconds).padStart(9),
+      ]
       if (known) parts.push(` ${known.mode.padEnd(9)}`, `${known.raised} found, ${known.fixed} fixed, ${known.open} open`)
       this.#print(`  ${parts.join('  ')}`.trimEnd())
     })

@@ -7,6 +7,7 @@ import { renderText, type Style } from '../../lib/loop/report-text.ts'
 import type { LocalLoop } from '../../lib/local/local-loop.ts'
 import { writeRunFolder, type RunFiles } from '../../lib/local/run-folder.ts'
 import type { Format, Outputs } from './output.ts'
+import { commandOn, shellWord } from './command-name.ts'
 import { paintFor, type Screen } from './paint.ts'
 
 const STYLES = { good: 'green', bad: 'red', warn: 'yellow', dim: 'dim', bold: 'bold' } as const satisfies Record<Style, string>
@@ -20,17 +21,17 @@ export interface ReportOptions {
   quiet?: boolean
 }
 
-/** For the shell: quoted where it has to be. */
-export const shellWord = (text: string): string => (/^[\w./:@%+,=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)
-
 /** Where the files are, how to take the fixes, and how to answer. */
-const lastLines = (run: RunItem, { paths, report }: RunFiles): string[] => {
+const lastLines = (run: RunItem, { paths, report }: RunFiles, dataFolder: string): string[] => {
   const lines = ['', `Report: ${paths.md}`, `        ${paths.json}`, `        ${paths.sarif}`]
   if (run.status === 'parked')
     lines.push(
       '',
-      `It waits for a decision: reviewloop decide ${run.runId} --approve | --fix ID… | --skip | --abort`,
-      `Look at it first:        reviewloop show ${run.runId}`,
+      'It waits for a decision: --approve, --fix ID…, --skip or --abort, as in',
+      `  ${commandOn(dataFolder, `decide ${run.runId} --approve`)}`,
+      'Look at it first:',
+      `  ${commandOn(dataFolder, `show ${run.runId}`)}`,
+      '',
     )
   if (!report.fixes) return [...lines, 'No fix was committed, so there is no patch and no branch.']
   if (paths.patch) lines.push(`Patch:  ${paths.patch}`)
@@ -42,15 +43,22 @@ const lastLines = (run: RunItem, { paths, report }: RunFiles): string[] => {
 }
 
 /** The text report, with real paths in place of artifact keys, and the lines that say where everything is. */
-export const textReport = (run: RunItem, files: RunFiles, options: { screen: Screen; history: boolean }): string => {
+const textReport = (run: RunItem, files: RunFiles, options: { screen: Screen; history: boolean; dataFolder: string }): string => {
   const paint = paintFor(options.screen)
   const shown = { ...files.report, fixes: files.report.fixes && { ...files.report.fixes, branch: null, patch: null } }
   const text = renderText(shown, { paint: (style, part) => paint(STYLES[style], part), history: options.history })
-  return `${text.trimEnd()}\n${lastLines(run, files).join('\n')}\n`
+  return `${text.trimEnd()}\n${lastLines(run, files, options.dataFolder).join('\n')}\n`
 }
 
-const renderFormat = async (format: Format, run: RunItem, files: RunFiles, screen: Screen, history: boolean): Promise<string> => {
-  if (format === 'text') return textReport(run, files, { screen, history })
+const renderFormat = async (
+  format: Format,
+  run: RunItem,
+  files: RunFiles,
+  screen: Screen,
+  history: boolean,
+  dataFolder: string,
+): Promise<string> => {
+  if (format === 'text') return textReport(run, files, { screen, history, dataFolder })
   return readFile(files.paths[format === 'markdown' ? 'md' : format], 'utf8')
 }
 
@@ -58,15 +66,21 @@ const renderFormat = async (format: Format, run: RunItem, files: RunFiles, scree
 export const printReport = async (loop: LocalLoop, run: RunItem, options: ReportOptions): Promise<void> => {
   const files = await writeRunFolder(loop.ports, loop.folder.path, run)
   const history = options.history ?? false
+  const dataFolder = loop.folder.path
   for (const { format, path } of options.outputs.files) {
-    const text = await renderFormat(format, run, files, { write: () => true }, history)
+    const text = await renderFormat(format, run, files, { write: () => true }, history, dataFolder)
     try {
       await mkdir(dirname(path), { recursive: true })
       await writeFile(path, text)
     } catch (cause) {
-      throw new LoopError('BadRequest', `The report could not be written to ${path}: ${cause instanceof Error ? cause.message : ''}`, {}, { cause })
+      throw new LoopError(
+        'BadRequest',
+        `The report could not be written to ${path}: ${cause instanceof Error ? cause.message : ''}`,
+        {},
+        { cause },
+      )
     }
   }
-  options.stdout.write(await renderFormat(options.outputs.stdout, run, files, options.stdout, history))
-  if (options.outputs.stdout !== 'text' && !options.quiet) options.stderr.write(`${lastLines(run, files).join('\n').trim()}\n`)
+  options.stdout.write(await renderFormat(options.outputs.stdout, run, files, options.stdout, history, dataFolder))
+  if (options.outputs.stdout !== 'text' && !options.quiet) options.stderr.write(`${lastLines(run, files, dataFolder).join('\n').trim()}\n`)
 }

@@ -28,7 +28,7 @@ export interface Session {
 const ONE_PRESS_MS = 800
 
 /** Who decides and aborts, as the record names them. */
-export const person = (): string => {
+const person = (): string => {
   try {
     return userInfo().username
   } catch {

@@ -52,11 +52,13 @@ const prepareFolder = async (path: string): Promise<void> => {
   try {
     await mkdir(path, { recursive: true, mode: 0o700 })
     const version = await readFile(files(path).version, 'utf8').catch(() => null)
-    if (version !== null && version !== LAYOUT) throw unusable(path, `it has layout ${version.trim()}, this program writes ${LAYOUT.trim()}`)
+    if (version !== null && version !== LAYOUT)
+      throw unusable(path, `it has layout ${version.trim()}, this program writes ${LAYOUT.trim()}`)
     if (version === null) {
       const held = (await readdir(path)).filter((name) => !['lock', 'version.new'].includes(name))
       // `version` among them: another process has just made it
-      if (held.length > 0 && !held.includes('version')) throw unusable(path, `it holds files that are not of reviewloop (${held[0]}); name an empty or a new folder`)
+      if (held.length > 0 && !held.includes('version'))
+        throw unusable(path, `it holds files that are not of reviewloop (${held[0]}); name an empty or a new folder`)
       await writeFile(`${files(path).version}.new`, LAYOUT)
       await rename(`${files(path).version}.new`, files(path).version).catch((error: unknown) => {
         // another process came first with the same
@@ -84,7 +86,8 @@ const sweep = async (path: string): Promise<void> => {
   await rm(files(path).engine, { force: true })
   await rm(join(path, 'engine.sock'), { force: true })
   await rm(join(path, 'scratch'), { recursive: true, force: true })
-  if (left && /^reviewloop-[0-9a-f]{16}$/.test(basename(dirname(left.socket)))) await rm(dirname(left.socket), { recursive: true, force: true })
+  if (left && /^reviewloop-[0-9a-f]{16}$/.test(basename(dirname(left.socket))))
+    await rm(dirname(left.socket), { recursive: true, force: true })
 }
 
 const serve = async (path: string, lock: FolderLock): Promise<DataFolder> => {

@@ -12,7 +12,7 @@ export interface Surroundings {
   tmp: string
 }
 
-export const surroundings = (): Surroundings => ({
+const surroundings = (): Surroundings => ({
   env: process.env,
   platform: process.platform,
   home: homedir(),
@@ -41,7 +41,11 @@ const SOCKET_BYTES = 100
  * Where the owner of `folder` listens: in the folder, or, where that path is too long for a socket, in a folder of its own below the
  * folder for temporary files (`privateFolder` says that it has to be made, mode 0700). On Windows a named pipe.
  */
-export const socketPath = (folder: string, id: string, around: Surroundings = surroundings()): { socket: string; privateFolder: string | null } => {
+export const socketPath = (
+  folder: string,
+  id: string,
+  around: Surroundings = surroundings(),
+): { socket: string; privateFolder: string | null } => {
   if (around.platform === 'win32') return { socket: `\\\\.\\pipe\\reviewloop-${id}`, privateFolder: null }
   const inside = join(folder, 'engine.sock')
   if (Buffer.byteLength(inside) <= SOCKET_BYTES) return { socket: inside, privateFolder: null }

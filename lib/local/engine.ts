@@ -92,7 +92,7 @@ export class Engine implements Executions {
   async #run(execution: Execution, input: RunState): Promise<ExecutionEnd> {
     const states = Object.entries(statesOf(LOOP_MACHINE)).filter(([, state]) => state.Type === 'Task')
     const interval = this.#options.retryInterval
-    const run = this.#machine.run(input as never, {
+    const run = this.#machine.run(input, {
       noThrowOnAbort: true,
       // the interpreter copies the outer object, so the getter sits one level down: every Park gets a token of its own
       context: {
@@ -118,7 +118,11 @@ export class Engine implements Executions {
     } catch (error) {
       if (execution.reason) return { kind: execution.reason }
       const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
-      return { kind: 'failed', error: cause instanceof Error ? cause.name : 'Unexpected', cause: causeText(cause instanceof Error ? cause.message : '') }
+      return {
+        kind: 'failed',
+        error: cause instanceof Error ? cause.name : 'Unexpected',
+        cause: causeText(cause instanceof Error ? cause.message : ''),
+      }
     } finally {
       await told
     }

@@ -22,7 +22,7 @@ export const executionNames = (folder: string) => {
     /** Forgets the names of a run that is cleaned away. */
     forget: async (runId: string): Promise<void> => {
       const names = await readdir(root).catch(() => [])
-      for (const name of names.filter((name) => name.startsWith(`${runId}-`))) await rm(join(root, name), { force: true })
+      for (const name of names.filter((used) => used.startsWith(`${runId}-`))) await rm(join(root, name), { force: true })
     },
   }
 }

@@ -23,7 +23,7 @@ export class Halted extends Error {
 }
 
 /** As Lambda hands it over: the error's name for Retry and Catch, and a JSON string, which becomes the cause in the state. */
-export const asTaskError = (thrown: unknown): Error => {
+const asTaskError = (thrown: unknown): Error => {
   const error = asLoopError(thrown)
   const task = new Error(JSON.stringify({ errorType: error.name, errorMessage: error.message }))
   task.name = error.name
@@ -31,7 +31,7 @@ export const asTaskError = (thrown: unknown): Error => {
 }
 
 /** Only what JSON can carry passes between states. */
-export const asJson = (value: unknown): unknown => (value === undefined ? null : JSON.parse(JSON.stringify(value)))
+const asJson = (value: unknown): unknown => (value === undefined ? null : JSON.parse(JSON.stringify(value)))
 
 /** A promise that rejects with `Halted` when the signal fires; it leaves no listener behind once `release` was called. */
 export const haltedBy = (signal: AbortSignal): { halted: Promise<never>; release: () => void } => {
@@ -84,10 +84,7 @@ export class Execution {
   /** Waits until no handler of this execution runs any more, at most so many milliseconds. */
   async settled(ms: number): Promise<void> {
     const controller = new AbortController()
-    await Promise.race([
-      Promise.all(this.#tasks),
-      sleep(ms, undefined, { signal: controller.signal }).catch(() => {}),
-    ])
+    await Promise.race([Promise.all(this.#tasks), sleep(ms, undefined, { signal: controller.signal }).catch(() => {})])
     controller.abort()
   }
 }

@@ -38,9 +38,9 @@ export const follow = async (loop: LocalLoop, runId: string, asking: Asking | nu
     over.abort()
     await watched
     const after = await readRun(loop.ports.runs, runId)
-    if (rests(after)) return after
+    if (after.status === 'ended') return after
     if (end?.kind === 'stopped' && after.epoch === run.epoch) throw new LoopError('Interrupted', `Run ${runId} was interrupted.`, { runId })
-    if (after.epoch === run.epoch) return after
+    if (rests(after) || after.epoch === run.epoch) return after
   }
 }
 

@@ -56,7 +56,11 @@ export const writeRunFolder = async (ports: FolderPorts, dataFolder: string, run
   const pathOf = (format: string) => join(folder, `report.${format}`)
   for (const [format, bytes] of Object.entries({ ...files, ...(patch?.byteLength ? { patch } : {}) })) await replace(pathOf(format), bytes)
   if (!patch?.byteLength) await rm(pathOf('patch'), { force: true })
-  return { folder, report, paths: { json: pathOf('json'), md: pathOf('md'), sarif: pathOf('sarif'), patch: patch?.byteLength ? pathOf('patch') : null } }
+  return {
+    folder,
+    report,
+    paths: { json: pathOf('json'), md: pathOf('md'), sarif: pathOf('sarif'), patch: patch?.byteLength ? pathOf('patch') : null },
+  }
 }
 
 /** A reader sees the old file or the new one, never a part. */

@@ -64,7 +64,7 @@ describe('a run to its end', () => {
     expect(again.stderr).toContain('The same request was made before')
     const anew = await cli.run('run', '--scenario', scenario, '--again', '--output', 'json')
     expect(anew.stderr).not.toContain('The same request was made before')
-    expect(reportIn(anew.stdout)).toMatchObject({ request: { attempt: 2 } })
+    expect(reportIn(anew.stdout)).toMatchObject({ request: { attempt: 2 }, outcome: 'approved' })
     expect(reportIn(anew.stdout).run).not.toBe(reportIn(first.stdout).run)
     const list = await cli.run('list')
     expect(list.stdout.trimEnd().split('\n')).toHaveLength(3)
@@ -72,7 +72,18 @@ describe('a run to its end', () => {
 
   test('one JSON document on stdout, and other formats into files at the same time', async () => {
     const scenario = await cli.scenario(twoRounds())
-    const { stdout, stderr, code } = await cli.run('run', '--scenario', scenario, '--output', 'json', '--output', 'sarif=out/a.sarif', '--output', 'markdown=a.md', '--quiet')
+    const { stdout, stderr, code } = await cli.run(
+      'run',
+      '--scenario',
+      scenario,
+      '--output',
+      'json',
+      '--output',
+      'sarif=out/a.sarif',
+      '--output',
+      'markdown=a.md',
+      '--quiet',
+    )
     expect(code).toBe(0)
     expect(stderr).toBe('')
     expect(reportIn(stdout)).toMatchObject({ outcome: 'approved', reason: 'certified', rounds: 2 })
@@ -85,7 +96,18 @@ describe('a run to its end', () => {
     await repository.write('sub/x', '')
     const scenario = await cli.scenario(twoRounds())
     await repository.switchTo('main')
-    const { code, stdout } = await cli.run('run', 'sub', '--head', 'change', '--base', 'main', '--branch', 'fixed/here', '--scenario', scenario)
+    const { code, stdout } = await cli.run(
+      'run',
+      'sub',
+      '--head',
+      'change',
+      '--base',
+      'main',
+      '--branch',
+      'fixed/here',
+      '--scenario',
+      scenario,
+    )
     expect(code).toBe(0)
     expect(stdout.trimEnd().split('\n').at(-1)).toBe('Take the fixes: git merge --ff-only fixed/here')
     expect(await repository.git('show', 'fixed/here:a.txt')).toBe('one\ngood')
@@ -125,7 +147,10 @@ describe('a run that asks', () => {
     expect(wrong.stderr).toMatch(/^BadDecision: .*f-0000000000.*\nWhat to do: /)
     const decided = await cli.run('decide', '--fix', finding, '--note', 'it is not', '--scenario', scenario, '--output', 'json')
     expect(decided.code).toBe(0)
-    expect(reportIn(decided.stdout)).toMatchObject({ outcome: 'approved', decisions: [{ answer: { kind: 'fix', findings: [finding], note: 'it is not' } }] })
+    expect(reportIn(decided.stdout)).toMatchObject({
+      outcome: 'approved',
+      decisions: [{ answer: { kind: 'fix', findings: [finding], note: 'it is not' } }],
+    })
     const late = await cli.run('decide', runIdIn(parked.stdout), '--skip')
     expect(late.code).toBe(2)
     expect(late.stderr).toContain('StaleDecision')

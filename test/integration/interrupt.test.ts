@@ -8,7 +8,7 @@ import { makeChange, type TestRepository } from '../support/git-repository.ts'
 
 let cli: Cli
 let repository: TestRepository
-const open = async () => {
+const setUp = async () => {
   repository = (await makeChange({ 'a.txt': 'one\n' }, { 'a.txt': 'one\nbad\n' })).repository
   cli = await makeCli(repository.path)
 }
@@ -16,7 +16,7 @@ const shut = async () => {
   await cli.close()
   await repository.close()
 }
-beforeEach(open)
+beforeEach(setUp)
 afterEach(shut)
 
 const reportIn = ({ stdout }: Called): Report => reportSchema.parse(JSON.parse(stdout))
@@ -30,7 +30,16 @@ const outcomeOf = async ({ run, outcome, reason, rounds, turns, findings, commit
     outcome,
     reason,
     rounds,
-    turns: turns.map(({ role, turn, round, mode, raised, fixed, open, commit }) => ({ role, turn, round, mode, raised, fixed, open, commit })),
+    turns: turns.map(({ role, turn, round, mode, raised, fixed, open, commit }) => ({
+      role,
+      turn,
+      round,
+      mode,
+      raised,
+      fixed,
+      open,
+      commit,
+    })),
     findings,
     commits,
     certified: certificates.map(({ commit }) => commit),
@@ -46,7 +55,7 @@ const untilDelay = async (running: ReturnType<Cli['start']>, label: string) => {
 /** What the same change comes to without a break. */
 let unbroken: Awaited<ReturnType<typeof outcomeOf>>
 beforeAll(async () => {
-  await open()
+  await setUp()
   const whole = await cli.run('run', '--output', 'json', '--quiet', '--scenario', await cli.scenario(twoRounds()))
   expect(whole.code).toBe(0)
   unbroken = await outcomeOf(reportIn(whole))

@@ -1,5 +1,5 @@
 import { createHash, createHmac } from 'node:crypto'
-import { createServer, type IncomingMessage, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { callRemote, parseRemote, regionOf } from '../../bin/terminal/remote.ts'
@@ -10,16 +10,20 @@ const hmac = (key: string | Buffer, text: string) => createHmac('sha256', key).u
 
 /** Checks a signature as AWS documents it, from the request alone. */
 const signatureFits = (request: IncomingMessage, body: string, region: string): boolean => {
-  const match = /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/execute-api\/aws4_request, SignedHeaders=([^,]+), Signature=([0-9a-f]{64})$/.exec(
-    request.headers.authorization ?? '',
-  )
+  const match =
+    /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/execute-api\/aws4_request, SignedHeaders=([^,]+), Signature=([0-9a-f]{64})$/.exec(
+      request.headers.authorization ?? '',
+    )
   if (!match) return false
   const [, id, day, signedRegion, names, signature] = match as unknown as [string, string, string, string, string, string]
   const headers = names.split(';').map((name) => `${name}:${String(request.headers[name]).trim()}\n`)
   const canonical = [request.method, request.url, '', headers.join(''), names, sha(body)].join('\n')
   const scope = `${day}/${signedRegion}/execute-api/aws4_request`
   const toSign = ['AWS4-HMAC-SHA256', request.headers['x-amz-date'], scope, sha(canonical)].join('\n')
-  const key = [day, signedRegion, 'execute-api', 'aws4_request'].reduce<string | Buffer>((sum, part) => hmac(sum, part), `AWS4${KEY.secret}`)
+  const key = [day, signedRegion, 'execute-api', 'aws4_request'].reduce<string | Buffer>(
+    (sum, part) => hmac(sum, part),
+    `AWS4${KEY.secret}`,
+  )
   return id === KEY.id && signedRegion === region && names.split(';').includes('host') && hmac(key, toSign).toString('hex') === signature
 }
 
@@ -34,12 +38,13 @@ beforeEach(async () => {
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', KEY.secret)
   vi.stubEnv('AWS_SESSION_TOKEN', undefined)
   vi.stubEnv('AWS_REGION', 'eu-central-1')
-  server = createServer(async (request, response) => {
+  server = createServer((request, response) => void answer(request, response))
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
     let body = ''
     for await (const chunk of request) body += String(chunk)
     seen.push({ method: request.method ?? '', url: request.url ?? '', body, fits: signatureFits(request, body, 'eu-central-1') })
     response.writeHead(reply.status, { 'content-type': 'application/json' }).end(reply.body)
-  })
+  }
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   base = parseRemote(`http://127.0.0.1:${(server.address() as AddressInfo).port}/prod/`)
 })

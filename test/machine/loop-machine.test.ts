@@ -9,14 +9,18 @@ import { aRunState } from '../support/run-state.ts'
 
 type Script = Partial<Record<TaskState, Handler>>
 
-const states = statesOf(LOOP_MACHINE) as Record<string, { Type: string; Catch?: { ErrorEquals: string[]; Next: string; ResultPath?: string }[]; Retry?: unknown[] }>
-const next = (step: Step): Handler => async (event) => ({ ...(event as object), next: step })
+const states = statesOf(LOOP_MACHINE) as Record<
+  string,
+  { Type: string; Catch?: { ErrorEquals: string[]; Next: string; ResultPath?: string }[]; Retry?: unknown[] }
+>
+const next =
+  (step: Step): Handler =>
+  async (event) => ({ ...(event as object), next: step })
 
 /** Runs the machine once from `start`, with scripted handlers; a state without a script may not be entered. */
 const play = async (start: unknown, script: Script) => {
   const events: EngineEvent[] = []
   const given: { state: TaskState; event: unknown }[] = []
-  let engine: Engine
   const handler =
     (state: TaskState): Handler =>
     async (event, invocation) => {
@@ -24,10 +28,10 @@ const play = async (start: unknown, script: Script) => {
       const scripted = script[state]
       if (!scripted) throw new Error(`${state} was not expected`)
       const answer = await scripted(event, invocation)
-      if (state === 'Park') await engine.wake(String((event as { token: string }).token))
+      if (state === 'Park') await engine.wake((event as { token: string }).token)
       return answer
     }
-  engine = new Engine({ handler, waits: true, retryInterval: 0, onEvent: (event) => events.push(event) })
+  const engine = new Engine({ handler, waits: true, retryInterval: 0, onEvent: (event) => events.push(event) })
   await engine.start('r-1', start as never)
   const end = await engine.waitFor('r-1')
   const path = events.flatMap((event) => (event.kind === 'entered' ? [event.state] : []))
@@ -85,11 +89,14 @@ describe('entering', () => {
     const { path } = await play(aRunState(step), { ...wholeWay, Close: next('Done') })
     expect(path.slice(0, 2)).toEqual(begins)
   })
-  test.each([['nonsense'], ['Decide'], ['RecordFailure'], [undefined], [7], [null]])('a next of %j goes to RecordFailure, and the run ends', async (nonsense) => {
-    const { path, end } = await play({ ...aRunState(), next: nonsense }, { RecordFailure: next('Close'), Close: next('Failed') })
-    expect(path).toEqual(['Route', 'RecordFailure', 'Close', 'Route', 'Failed'])
-    expect(end).toMatchObject({ kind: 'failed' })
-  })
+  test.each([['nonsense'], ['Decide'], ['RecordFailure'], [undefined], [7], [null]])(
+    'a next of %j goes to RecordFailure, and the run ends',
+    async (nonsense) => {
+      const { path, end } = await play({ ...aRunState(), next: nonsense }, { RecordFailure: next('Close'), Close: next('Failed') })
+      expect(path).toEqual(['Route', 'RecordFailure', 'Close', 'Route', 'Failed'])
+      expect(end).toMatchObject({ kind: 'failed' })
+    },
+  )
 })
 
 describe('every Catch, once', () => {
@@ -98,8 +105,14 @@ describe('every Catch, once', () => {
   )
   test('every task has one, and each keeps the state', () => {
     for (const name of TASK_STATES) expect(states[name]?.Catch?.at(-1)?.ErrorEquals).toEqual(['States.ALL'])
-    expect(Object.values(states).flatMap((state) => state.Catch ?? []).map((catcher) => catcher.ResultPath)).toEqual(
-      Object.values(states).flatMap((state) => state.Catch ?? []).map(() => '$.error'),
+    expect(
+      Object.values(states)
+        .flatMap((state) => state.Catch ?? [])
+        .map((catcher) => catcher.ResultPath),
+    ).toEqual(
+      Object.values(states)
+        .flatMap((state) => state.Catch ?? [])
+        .map(() => '$.error'),
     )
   })
   test.each(catches)('$name on $error goes to $to', async ({ name, error, to }) => {
@@ -172,7 +185,7 @@ describe('Retry', () => {
       RecordFailure: next('Close'),
       Close: next('Failed'),
     })
-    const { error } = given[1]?.event as { error: { Error: string; Cause: string } }
+    const { error } = given[1]!.event as { error: { Error: string; Cause: string } }
     expect(error.Error).toBe('Unexpected')
     expect(JSON.parse(error.Cause)).toEqual({ errorType: 'Unexpected', errorMessage: 'undefined is not a function' })
   })

@@ -98,7 +98,10 @@ export const twoRounds = (more: Record<number, object> = {}): Record<number, unk
 
 /** A scenario that parks: one finding that a person has to decide on. After an answer that fixes it, it is gone. */
 export const asksOnce = (): Record<number, unknown> => ({
-  1: { role: 'reviewer', findings: [{ rule: 'unsure', severity: 'warning', action: 'ask-user', file: 'a.txt', line: 2, text: 'is this meant?' }] },
+  1: {
+    role: 'reviewer',
+    findings: [{ rule: 'unsure', severity: 'warning', action: 'ask-user', file: 'a.txt', line: 2, text: 'is this meant?' }],
+  },
   2: { role: 'fixer', edits: [{ replace: 'a.txt', before: 'bad', after: 'meant' }] },
   3: { role: 'reviewer', accounts: { fixed: 'all' } },
   4: { role: 'certifier' },

@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { parseAge } from '../../bin/commands/clean.ts'
+import { atLeast } from '../../bin/commands/doctor.ts'
+import { overridesOf } from '../../bin/commands/run.ts'
 import { answerOf, parseAdded } from '../../bin/terminal/answer.ts'
+import { asTyped, commandOn, shellWord, typedIn } from '../../bin/terminal/command-name.ts'
 import { exitCodeOfError, exitCodeOfRun } from '../../bin/terminal/exit.ts'
 import { parseOutputs } from '../../bin/terminal/output.ts'
 import { duration, paintFor } from '../../bin/terminal/paint.ts'
@@ -51,7 +55,17 @@ describe('--output', () => {
 })
 
 describe('answers from flags', () => {
-  const open = ['f-0000000001', 'f-0000000002', 'f-0000000003']
+  const finding = (id: string, severity: 'warning' | 'info' = 'warning', action: 'auto-fix' | 'ask-user' = 'auto-fix') => ({
+    id,
+    severity,
+    action,
+  })
+  const open = [
+    finding('f-0000000001'),
+    finding('f-0000000002'),
+    finding('f-0000000003', 'info', 'ask-user'),
+    finding('f-0000000004', 'info'),
+  ]
   test.each([
     [{ approve: true }, { kind: 'approve' }],
     [{ skip: true }, { kind: 'skip' }],
@@ -60,7 +74,12 @@ describe('answers from flags', () => {
     expect(answerOf(flags, open)).toEqual(answer)
   })
   test('fix with ids, notes and declined ones', () => {
-    expect(answerOf({ fix: ['f-0000000001', 'f-0000000001'], decline: ['f-0000000002'], note: 'with care', noteFor: ['f-0000000001=use a = b'] }, open)).toEqual({
+    expect(
+      answerOf(
+        { fix: ['f-0000000001', 'f-0000000001'], decline: ['f-0000000002'], note: 'with care', noteFor: ['f-0000000001=use a = b'] },
+        open,
+      ),
+    ).toEqual({
       kind: 'fix',
       findings: ['f-0000000001'],
       decline: ['f-0000000002'],
@@ -69,9 +88,16 @@ describe('answers from flags', () => {
       add: [],
     })
   })
-  test('all means the open ones that are not declined; adding alone is a fix', () => {
+  test('all means the open ones that are more than information and not declined; adding alone is a fix', () => {
     expect(answerOf({ fix: ['all'], decline: ['f-0000000002'] }, open)).toMatchObject({ findings: ['f-0000000001', 'f-0000000003'] })
-    expect(answerOf({ add: ['a.ts:3:wrong'] }, open)).toMatchObject({ kind: 'fix', findings: [], add: [{ file: 'a.ts', line: 3, text: 'wrong' }] })
+    expect(answerOf({ fix: ['f-0000000004', 'all'] }, open)).toMatchObject({
+      findings: ['f-0000000004', 'f-0000000001', 'f-0000000002', 'f-0000000003'],
+    })
+    expect(answerOf({ add: ['a.ts:3:wrong'] }, open)).toMatchObject({
+      kind: 'fix',
+      findings: [],
+      add: [{ file: 'a.ts', line: 3, text: 'wrong' }],
+    })
   })
   test.each([
     [{}],
@@ -106,6 +132,58 @@ describe('on the screen', () => {
     expect(paintFor(screen(false), {})('red', 'x')).toBe('x')
   })
   test('durations', () => {
-    expect([0, 850, 4250, 59_900, 65_000, 3_600_000].map(duration)).toEqual(['0 ms', '850 ms', '4.3 s', '59.9 s', '1 min 05 s', '60 min 00 s'])
+    expect([0, 850, 4250, 59_900, 65_000, 3_600_000].map(duration)).toEqual([
+      '0 ms',
+      '850 ms',
+      '4.3 s',
+      '59.9 s',
+      '1 min 05 s',
+      '60 min 00 s',
+    ])
+  })
+})
+
+describe('flags', () => {
+  test('ages', () => {
+    expect(['0', '30d', '12h', '90m', '4w'].map(parseAge)).toEqual([0, 2_592_000_000, 43_200_000, 5_400_000, 2_419_200_000])
+    for (const bad of ['', 'd', '-1d', '1y', '1.5d', '999999d'])
+      expect(() => parseAge(bad)).toThrow(expect.objectContaining({ name: 'BadRequest' }))
+  })
+  test('versions are compared by number', () => {
+    expect([atLeast('2.39.5', '2.39'), atLeast('2.100.0', '2.39'), atLeast('3.0', '2.39'), atLeast('2.39', '2.39')]).toEqual([
+      true,
+      true,
+      true,
+      true,
+    ])
+    expect([atLeast('2.9.9', '2.39'), atLeast('', '2.39'), atLeast('1.99', '2.39')]).toEqual([false, false, false])
+  })
+  test('what run overrides: agents, rounds, and that nobody is asked', () => {
+    expect(overridesOf({})).toEqual({})
+    expect(overridesOf({ scenario: 's.yaml' })).toEqual({ agent: { reviewer: ['scripted'], fixer: ['scripted'], certifier: ['scripted'] } })
+    expect(overridesOf({ agent: ['lint'], scenario: 's.yaml', rounds: '0', yes: true })).toEqual({
+      agent: { reviewer: ['lint'], fixer: ['lint'], certifier: ['lint'] },
+      rounds: 0,
+      ask: 'never',
+    })
+    for (const rounds of ['', '-1', '11', '1.5', 'x'])
+      expect(() => overridesOf({ rounds })).toThrow(expect.objectContaining({ name: 'BadRequest' }))
+  })
+})
+
+describe('what people are told to type', () => {
+  const npm = { npm_package_name: 'reviewloop', npm_lifecycle_event: 'start', INIT_CWD: '/home/ada' }
+  test('is what works where they are', () => {
+    expect(asTyped('Go on with `reviewloop resume`.', {})).toBe('Go on with `reviewloop resume`.')
+    expect(asTyped('Go on with `reviewloop resume`.', npm)).toBe('Go on with `npm run reviewloop -- resume`.')
+    expect(commandOn("/tmp/it's", 'list', {})).toBe("reviewloop list --data '/tmp/it'\\''s'")
+  })
+  test('paths are meant from where the command was typed', () => {
+    expect(typedIn(npm, '/checkout')).toBe('/home/ada')
+    expect(typedIn({ ...npm, npm_package_name: 'another' }, '/checkout')).toBe('/checkout')
+    expect(typedIn({}, '/checkout')).toBe('/checkout')
+  })
+  test('words are quoted for the shell where they have to be', () => {
+    expect(['a/b-c.d', 'a b', '$(x)', ''].map(shellWord)).toEqual(['a/b-c.d', "'a b'", "'$(x)'", "''"])
   })
 })

@@ -38,7 +38,14 @@ const ownerProcess = async (path: string) => {
 }
 
 describe('where it is', () => {
-  const around = (more: Partial<Surroundings>): Surroundings => ({ env: {}, platform: 'linux', home: '/home/ada', cwd: '/work', tmp: '/tmp', ...more })
+  const around = (more: Partial<Surroundings>): Surroundings => ({
+    env: {},
+    platform: 'linux',
+    home: '/home/ada',
+    cwd: '/work',
+    tmp: '/tmp',
+    ...more,
+  })
   test('the flag goes before the variable, the variable before the platform', () => {
     const env = { REVIEWLOOP_DATA: '/var/loop', XDG_STATE_HOME: '/state' }
     expect(dataFolderPath('here', around({ env }))).toBe('/work/here')
@@ -143,6 +150,7 @@ test('the lock is not handed down to children', async () => {
   const child = execFile('sleep', ['30'])
   await folder.close()
   const next = await ownDataFolder(folder.path)
+  expect(child.exitCode).toBeNull()
   await next.close()
   child.kill('SIGKILL')
 })

@@ -5,7 +5,13 @@ import type { EngineEvent } from '../../lib/local/engine-events.ts'
 const facts: TurnFacts = { round: 0, mode: 'started', raised: 3, fixed: 1, open: 2 }
 const at = { execution: 'r-1', at: 0 }
 const entered = (state: string, round = 0): EngineEvent => ({ ...at, kind: 'entered', state, input: { round } })
-const left = (state: string, milliseconds: number, round = 0): EngineEvent => ({ ...at, kind: 'left', state, output: { round }, milliseconds })
+const left = (state: string, milliseconds: number, round = 0): EngineEvent => ({
+  ...at,
+  kind: 'left',
+  state,
+  output: { round },
+  milliseconds,
+})
 
 const make = (isTTY: boolean, more: Partial<ProgressOptions> = {}) => {
   let text = ''
@@ -24,10 +30,23 @@ afterEach(() => {
 describe('where it is no terminal', () => {
   test('a line for each state that ended: round, time, findings; no control characters', async () => {
     const { progress, text } = make(false)
-    for (const event of [entered('Route'), left('Route', 0), entered('Prepare'), left('Prepare', 320), entered('Review'), left('Review', 1234), entered('Fix', 1), left('Fix', 65_000, 1)])
+    for (const event of [
+      entered('Route'),
+      left('Route', 0),
+      entered('Prepare'),
+      left('Prepare', 320),
+      entered('Review'),
+      left('Review', 1234),
+      entered('Fix', 1),
+      left('Fix', 65_000, 1),
+    ])
       progress.onEvent(event)
     await progress.stop()
-    expect(text().split('\n').map((line) => line.replace(/ +/g, ' '))).toEqual([
+    expect(
+      text()
+        .split('\n')
+        .map((line) => line.replace(/ +/g, ' ')),
+    ).toEqual([
       ' Prepare 320 ms',
       ' Review round 0 1.2 s started 3 found, 1 fixed, 2 open',
       ' Fix round 0 1 min 05 s started 3 found, 1 fixed, 2 open',
