@@ -1,11 +1,15 @@
 /** Where a repository is, and what of it may be shown. Pure: the functions without git use it too. */
 import { isAbsolute, normalize } from 'node:path'
 import { LoopError } from '../loop/errors.ts'
+import { ENV } from '../names.ts'
 
 export type Address = { kind: 'path'; path: string } | { kind: 'url'; url: URL }
 
 /** Gives the token of the repositories' server; null for none. Asked for https addresses only. */
 export type TokenSource = () => Promise<string | null>
+
+/** The token of a person's own environment: the command line, and tests. */
+export const environmentToken: TokenSource = async () => process.env[ENV.gitToken] ?? null
 
 /** A token as header value. Servers take the password and do not look at the name; this one is GitHub's. */
 export const authorization = (token: string): string => `Basic ${Buffer.from(`x-access-token:${token}`).toString('base64')}`

@@ -11,13 +11,14 @@ const NAME = 'reviewloop'
 const EMAIL = 'reviewloop@users.noreply.localhost'
 const NO_OBJECT = '0'.repeat(40)
 
+// The @ makes git take any number for seconds.
 const identity = (time: number): Record<string, string> => ({
   GIT_AUTHOR_NAME: NAME,
   GIT_AUTHOR_EMAIL: EMAIL,
-  GIT_AUTHOR_DATE: `${time} +0000`,
+  GIT_AUTHOR_DATE: `@${time} +0000`,
   GIT_COMMITTER_NAME: NAME,
   GIT_COMMITTER_EMAIL: EMAIL,
-  GIT_COMMITTER_DATE: `${time} +0000`,
+  GIT_COMMITTER_DATE: `@${time} +0000`,
 })
 
 /** Stores contents and gives their ids, in order; one process for all. */

@@ -95,9 +95,9 @@ const uncommittedIn = async (root: string, bounds: GitBounds): Promise<string[]>
     const shared = (await readdir(dirname(index!)).catch(() => [])).filter((name) => name.startsWith('sharedindex.'))
     for (const name of shared) await copyFile(join(dirname(index!), name), join(gitDir, basename(name)))
     await copyFile(exclude!, join(gitDir, 'info', 'exclude')).catch(() => undefined)
-    const head = await gitText(['rev-parse', '--verify', 'HEAD'], { ...bounds, cwd: root })
     const options = { ...bounds, cwd: root, env: { GIT_DIR: gitDir, GIT_WORK_TREE: root }, config: { 'core.symlinks': 'true' } }
-    await git(['update-ref', '--no-deref', 'HEAD', head], options)
+    const head = await quietly(root, bounds)('rev-parse', '--verify', '--quiet', 'HEAD')
+    if (head) await git(['update-ref', '--no-deref', 'HEAD', head], options)
     const args = ['status', '--porcelain', '-z', '--no-renames', '--untracked-files=normal', '--ignore-submodules=all']
     return namesOf(await git(args, options))
       .map((entry) => entry.slice(3))

@@ -28,7 +28,9 @@ export const gitPaths = async (directory: string, names: readonly string[], boun
   const args = ['rev-parse', '--path-format=absolute', ...names.flatMap((name) => ['--git-path', name])]
   const result = await runGit(args, { ...bounds, cwd: directory })
   if (result.code === 0) return result.stdout.toString('utf8').trimEnd().split('\n')
-  const why = /dubious ownership/.test(result.stderr) ? 'belongs to another user of this machine' : complaint(result.stderr)
+  const why = /dubious ownership/.test(result.stderr)
+    ? 'belongs to another user of this machine: run as its owner'
+    : complaint(result.stderr)
   throw new LoopError('NotARepository', `${directory}: ${why}`, { directory })
 }
 

@@ -3,7 +3,13 @@ import { readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { LoopError } from '../../lib/loop/errors.ts'
-import { changeset as changesetSchema, work as workSchema, type Changeset, type ChangesetCommit, type Workspace } from '../../lib/loop/workspace.ts'
+import {
+  changeset as changesetSchema,
+  work as workSchema,
+  type Changeset,
+  type ChangesetCommit,
+  type Workspace,
+} from '../../lib/loop/workspace.ts'
 import { makeChange, makeRepository, temporaryFolder } from '../support/git-repository.ts'
 import { fetchFrom, openFrom } from '../support/workspaces.ts'
 
@@ -39,7 +45,7 @@ const fixAll = async (workspace: Workspace): Promise<ChangesetCommit[]> => {
   const first = await workspace.commitAll('Fix one\n\nwith é and a body\n', TIME)
   await workspace.edits!.remove('folder/file')
   await workspace.edits!.write('folder', Buffer.from([0, 1, 2, 255]))
-  const second = await workspace.commitAll('Fix two', TIME + 60)
+  const second = await workspace.commitAll('Fix two', 1)
   return [first!, second!]
 }
 
@@ -146,7 +152,9 @@ describe('the patch', () => {
       const tree = await repository.git('write-tree')
       await repository.git('reset', '--quiet', '--hard')
       await rm(folder, { recursive: true })
-      expect(execFileSync('git', ['cat-file', '-p', workspace.commit], { cwd: join(workspace.root, '..', 'repository') }).toString()).toContain(tree)
+      expect(
+        execFileSync('git', ['cat-file', '-p', workspace.commit], { cwd: join(workspace.root, '..', 'repository') }).toString(),
+      ).toContain(tree)
     }
   })
 })
@@ -209,4 +217,3 @@ describe('what is not committed', () => {
     await expect(readdir(join(workspace.root, '..'))).rejects.toMatchObject({ code: 'ENOENT' })
   })
 })
-

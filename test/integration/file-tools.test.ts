@@ -85,10 +85,10 @@ describe('case 12: what leads out of the workspace', () => {
 
   it('follows no link that is swapped in between', async () => {
     const [files, edits] = [readFiles(root), editFiles(root, rules)]
-    let swapping = true
+    const done = new AbortController()
     const whatever = (step: Promise<void>): Promise<void> => step.catch(() => undefined)
     const swap = async (): Promise<void> => {
-      while (swapping) {
+      while (!done.signal.aborted) {
         await whatever(rename(join(root, 'sub'), join(folder, 'aside')))
         await whatever(symlink('../other', join(root, 'sub')))
         await rm(join(root, 'sub'), { recursive: true, force: true })
@@ -102,7 +102,7 @@ describe('case 12: what leads out of the workspace', () => {
       seen.add(got === null ? 'absent' : typeof got === 'string' ? got : Buffer.from(got).toString())
       await edits.write('sub/file', Buffer.from('inside\n')).catch((error: NodeJS.ErrnoException) => seen.add(error.code ?? error.name))
     }
-    swapping = false
+    done.abort()
     await swapper
     expect(seen).not.toContain(SECRET)
     expect(seen).toContain('inside\n')
@@ -188,7 +188,8 @@ describe('editing', () => {
     await repository.git('add', 'link')
     await repository.git('update-index', '--add', '--cacheinfo', `160000,${base},module`)
     await repository.git('commit', '--quiet', '-m', 'more')
-    await withWorkspace(repository, { base, head: await repository.id() }, async ({ edits, files, changed }) => {
+    await withWorkspace(repository, { base, head: await repository.id() }, async (workspace) => {
+      const { edits, files } = workspace
       // Taking the attribute away first does not help.
       await edits!.write('.gitattributes', Buffer.from(''))
       for (const path of ['a.psd', 'new.psd', 'sub/a.x', 'pointer.bin', 'link', 'module', 'module/x']) {
@@ -197,7 +198,7 @@ describe('editing', () => {
       await expect(edits!.edit('a.psd', 'plain', 'x')).rejects.toMatchObject(refused)
       await expect(edits!.remove('pointer.bin')).rejects.toMatchObject(refused)
       await edits!.write('sub/a.y', Buffer.from('z\n'))
-      expect(await changed()).toEqual(['.gitattributes', 'sub/a.y'])
+      expect(await workspace.changed()).toEqual(['.gitattributes', 'sub/a.y'])
       expect(Buffer.from((await files.read('pointer.bin'))!).toString()).toBe(pointer)
     })
     expect(head).not.toBe('')

@@ -22,7 +22,8 @@ const diffOf = async (before: Contents, after: Contents, limit?: number): Promis
   const options = limit === undefined ? {} : { limits: { diff_bytes: limit } }
   return withWorkspace(repository, { base, head }, (workspace) => workspace.diff(), options)
 }
-const shape = (files: DiffFile[]) => files.map(({ path, oldPath, status, omitted, hunks }) => [path, oldPath, status, omitted, hunks.length])
+const shape = (files: DiffFile[]) =>
+  files.map(({ path, oldPath, status, omitted, hunks }) => [path, oldPath, status, omitted, hunks.length])
 const added = (file: DiffFile | undefined) => file?.hunks.flatMap((hunk) => hunk.lines.filter((line) => line.kind === 'added'))
 const removed = (file: DiffFile | undefined) => file?.hunks.flatMap((hunk) => hunk.lines.filter((line) => line.kind === 'removed'))
 
@@ -36,7 +37,18 @@ describe('the diff of a change, by real git', () => {
   })
 
   it('case 2: names that git quotes, and names with ` b/`, line ends and tabs in them', async () => {
-    const names = ['-rf', ' lead', 'a b/c b/d.md', 'café.md', 'new\nline', 'quo"te', 'ta\tb', '日本/語.txt', '$(touch x);`id`', '@@ -1 +1 @@']
+    const names = [
+      '-rf',
+      ' lead',
+      'a b/c b/d.md',
+      'café.md',
+      'new\nline',
+      'quo"te',
+      'ta\tb',
+      '日本/語.txt',
+      '$(touch x);`id`',
+      '@@ -1 +1 @@',
+    ]
     const before = Object.fromEntries(names.map((name) => [name, 'old\n']))
     const after = Object.fromEntries(names.map((name) => [name, `new ${name.replaceAll('\n', '')}\n`]))
     const files = await diffOf(before, after)
@@ -51,7 +63,7 @@ describe('the diff of a change, by real git', () => {
     await writeFile(Buffer.concat([Buffer.from(`${repository.path}/`), Buffer.from([0x66, 0xff])]), 'x\n')
     const head = await repository.commit('head')
     const files = await withWorkspace(repository, { base, head }, (workspace) => workspace.diff())
-    expect(files.map((file) => file.omitted).toSorted()).toEqual(['its name holds a backslash', 'its name is not UTF-8'])
+    expect(new Set(files.map((file) => file.omitted))).toEqual(new Set(['its name holds a backslash', 'its name is not UTF-8']))
   })
 
   it('case 3: a count left out is 1', async () => {
@@ -62,12 +74,15 @@ describe('the diff of a change, by real git', () => {
   it('case 4: deletions at the end, a deleted file, a rename with edits', async () => {
     const lines = Array.from({ length: 40 }, (_, index) => `line ${index}`)
     const text = `${lines.join('\n')}\n`
-    const files = await diffOf({ cut: text, gone: 'x\n', old: text.replaceAll('line', 'row') }, {
-      cut: `${lines.slice(0, 30).join('\n')}\n`,
-      gone: null,
-      old: null,
-      renamed: text.replaceAll('line', 'row').replace('row 5\n', 'row five\n'),
-    })
+    const files = await diffOf(
+      { cut: text, gone: 'x\n', old: text.replaceAll('line', 'row') },
+      {
+        cut: `${lines.slice(0, 30).join('\n')}\n`,
+        gone: null,
+        old: null,
+        renamed: text.replaceAll('line', 'row').replace('row 5\n', 'row five\n'),
+      },
+    )
     expect(shape(files)).toEqual([
       ['cut', null, 'modified', null, 1],
       ['gone', null, 'deleted', null, 1],
@@ -96,7 +111,10 @@ describe('the diff of a change, by real git', () => {
   })
 
   it('no attribute of the repository hides a file from the diff', async () => {
-    const [, file] = await diffOf({ 'a.ts': 'a\n', '.gitattributes': '' }, { 'a.ts': 'b\n', '.gitattributes': '*.ts binary -diff diff=x\n' })
+    const [, file] = await diffOf(
+      { 'a.ts': 'a\n', '.gitattributes': '' },
+      { 'a.ts': 'b\n', '.gitattributes': '*.ts binary -diff diff=x\n' },
+    )
     expect(file).toMatchObject({ path: 'a.ts', omitted: null })
     expect(added(file)?.[0]?.text).toBe('b')
   })
@@ -119,10 +137,13 @@ describe('the diff of a change, by real git', () => {
     const lines = Array.from({ length: 500_000 }, (_, index) => `line number ${index}`)
     const large = `${lines.join('\n')}\n`
     const huge = `${'x'.repeat(1_000_000)}\n`
-    const files = await diffOf({ 'huge.js': huge, 'large.txt': large }, {
-      'huge.js': `y${huge}`,
-      'large.txt': large.replace('line number 250000\n', 'changed\n'),
-    })
+    const files = await diffOf(
+      { 'huge.js': huge, 'large.txt': large },
+      {
+        'huge.js': `y${huge}`,
+        'large.txt': large.replace('line number 250000\n', 'changed\n'),
+      },
+    )
     expect(added(files[0])?.[0]?.text).toHaveLength(1_000_001)
     expect(files[1]?.hunks[0]?.lines).toHaveLength(8)
     expect(added(files[1])).toEqual([{ kind: 'added', text: 'changed', oldLine: null, newLine: 250_001 }])
@@ -131,7 +152,10 @@ describe('the diff of a change, by real git', () => {
   it('case 18: a submodule is named and not followed, wherever .gitmodules points', async () => {
     const repository = await fresh()
     const base = await repository.commit('base', { 'a.txt': 'a\n' })
-    await repository.write('.gitmodules', '[submodule "x"]\n\tpath = x\n\turl = ext::sh -c touch% /tmp/reviewloop-owned\n\tupdate = !touch x\n')
+    await repository.write(
+      '.gitmodules',
+      '[submodule "x"]\n\tpath = x\n\turl = ext::sh -c touch% /tmp/reviewloop-owned\n\tupdate = !touch x\n',
+    )
     await repository.git('add', '--force', '.gitmodules')
     await repository.git('update-index', '--add', '--cacheinfo', `160000,${base},x`)
     await repository.git('commit', '--quiet', '-m', 'submodule')

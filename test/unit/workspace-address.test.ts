@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { authorization, branchRef, parseAddress, redact, tokenFor } from '../../lib/workspace/address.ts'
+import { authorization, branchRef, environmentToken, parseAddress, redact, tokenFor } from '../../lib/workspace/address.ts'
 import { gitEnvironment } from '../../lib/workspace/git-environment.ts'
 
 const refused = expect.objectContaining({ name: 'BadRequest' })
@@ -89,10 +89,11 @@ describe('case 19: branch names', () => {
 })
 
 describe('the environment of git', () => {
-  it('passes on nothing of this process but what is listed', () => {
+  it('passes on nothing of this process but what is listed', async () => {
     process.env['REVIEWLOOP_GIT_TOKEN'] = 's3cret'
     process.env['GIT_SSH_COMMAND'] = 'touch x'
     try {
+      expect(await environmentToken()).toBe('s3cret')
       const environment = gitEnvironment()
       expect(Object.keys(environment)).not.toContain('GIT_SSH_COMMAND')
       expect(JSON.stringify(environment)).not.toContain('s3cret')
