@@ -24,7 +24,7 @@ const STEPS: Record<string, string[]> = {
   generated: [process.execPath, '.ci/generate.ts', '--check'],
   synth: tool('aws-cdk/bin/cdk', 'synth', '--quiet', '--no-notices'),
   // Neither the install nor a step may have changed a tracked file or left one behind: asked of a fresh clone only.
-  unchanged: ['bash', '-c', 'test -z "$(git status --porcelain | tee /dev/stderr)"'],
+  unchanged: ['bash', '-c', 'left=$(git status --porcelain) && printf %s "$left" && test -z "$left"'],
   format: tool('oxfmt/bin/oxfmt', '-c', '.ci/oxfmtrc.json', ...SOURCES),
 }
 const CI = ['test', 'lint', 'formatted', 'types', 'arch', 'knip', 'generated', 'synth', ...(process.env['CI'] ? ['unchanged'] : [])]
