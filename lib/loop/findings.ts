@@ -157,7 +157,7 @@ const merge = (a: Finding, b: Finding): Finding => {
 }
 
 /** Rule of the findings that stand for what nobody looked at. */
-const NOT_REVIEWED = 'not-reviewed'
+export const NOT_REVIEWED = 'not-reviewed'
 
 /** A missing look is never clean: a finding for each file that was skipped, unless the policy ignores it. */
 export const notReviewed = (skipped: readonly SkippedFile[], policy: Pick<Policy, 'ignore' | 'unread'>): FindingDraft[] =>

@@ -1,7 +1,7 @@
 /** The report as Markdown, for a comment or a page. What others wrote cannot become markup. */
 import type { TrackedFinding } from './finding.ts'
 import { oneLine, printable } from './redact.ts'
-import { asks, cost, fate, headline, place, seconds, step, tally } from './report-words.ts'
+import { asks, cost, fate, headline, place, seconds, step, tally, UNREAD_REMEDY } from './report-words.ts'
 import type { Report } from './report.ts'
 
 const MOST_FINDINGS = 500
@@ -68,7 +68,10 @@ export const renderMarkdown = (report: Report): string => {
       ),
     ),
     ...section('Decisions', bullets(decisions.map(({ answer, by, at }) => `${answer.kind}${by === null ? '' : ` by ${by}`}, ${at}`))),
-    ...section('Not looked at', bullets(report.skipped.map(({ file, reason }) => `${file}: ${reason}`))),
+    ...section(
+      'Not looked at',
+      report.skipped.length ? [...bullets(report.skipped.map(({ file, reason }) => `${file}: ${reason}`)), '', cell(UNREAD_REMEDY)] : [],
+    ),
     ...section('Notices', bullets(report.notices)),
     ...section(
       'Taking the fixes',

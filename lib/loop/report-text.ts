@@ -1,7 +1,8 @@
 /** The report for a terminal: plain lines of at most 100 columns; colour is the caller's to add. */
 import type { TrackedFinding } from './finding.ts'
+import { NOT_REVIEWED } from './findings.ts'
 import { oneLine, printable } from './redact.ts'
-import { asks, cost, fate, headline, place, seconds, step, tally } from './report-words.ts'
+import { asks, cost, fate, headline, place, seconds, step, tally, UNREAD_REMEDY } from './report-words.ts'
 import type { Report } from './report.ts'
 
 export type Style = 'good' | 'bad' | 'warn' | 'dim' | 'bold'
@@ -9,6 +10,8 @@ export type Style = 'good' | 'bad' | 'warn' | 'dim' | 'bold'
 export type Paint = (style: Style, text: string) => string
 
 const WIDTH = 100
+/** Findings and files of a kind that a terminal is shown; the report has them all. */
+const MOST_SHOWN = 40
 const STYLE_OF = { error: 'bad', warning: 'warn', info: 'dim' } as const
 
 /** Words of a text in lines of at most `WIDTH` columns, each indented; a word that is longer is broken. */
@@ -58,11 +61,7 @@ export const renderText = (
       : []),
     ...turnLines(report, title, paint),
     ...findingLines(report, title, paint, history),
-    ...list(
-      title,
-      'Not looked at',
-      report.skipped.map(({ file, reason }) => `${file}: ${reason}`),
-    ),
+    ...unreadLines(report, title, history),
     ...list(
       title,
       'Also changed by the fixer',
@@ -100,10 +99,28 @@ const turnLines = ({ turns }: Report, title: Title, paint: Paint): string[] => {
 const ORDER = { open: 0, declined: 1, fixed: 2, withdrawn: 3 } as const
 
 const findingLines = (report: Report, title: Title, paint: Paint, history: boolean): string[] => {
-  const { findings } = report
-  if (!findings.length) return []
-  const sorted = findings.toSorted((a, b) => ORDER[a.status] - ORDER[b.status])
-  return [...title(`Findings: ${tally(report)}`), ...sorted.flatMap((finding) => findingLine(finding, paint, history))]
+  if (!report.findings.length) return []
+  // What nobody looked at has a list of its own.
+  const shown = report.findings.filter(({ rule }) => rule !== NOT_REVIEWED).toSorted((a, b) => ORDER[a.status] - ORDER[b.status])
+  const isOpen = ({ status }: TrackedFinding) => status === 'open'
+  const groups = [shown.filter(isOpen), shown.filter((finding) => !isOpen(finding))]
+  const lines = groups.flatMap((group) => [
+    ...group.slice(0, history ? undefined : MOST_SHOWN).flatMap((finding) => findingLine(finding, paint, history)),
+    ...(history || group.length <= MOST_SHOWN ? [] : [`  and ${group.length - MOST_SHOWN} more, in the report`]),
+  ])
+  return [...title(`Findings: ${tally(report)}`), ...lines]
+}
+
+/** Files that no reviewer read, with the ids of the findings that stand for them, and what a team can do about them. */
+const unreadLines = ({ findings, skipped }: Report, title: Title, history: boolean): string[] => {
+  const idOf = new Map(
+    findings.flatMap(({ rule, file, id, status }) => (rule === NOT_REVIEWED && status === 'open' ? [[file, id] as const] : [])),
+  )
+  const most = history ? skipped.length : MOST_SHOWN
+  const entries = skipped.slice(0, most).map(({ file, reason }) => `${idOf.has(file) ? `${idOf.get(file)} ` : ''}${file}: ${reason}`)
+  const more = skipped.length > most ? [`and ${skipped.length - most} more, in the report`] : []
+  const blocks = findings.some(({ rule, status, severity }) => rule === NOT_REVIEWED && status === 'open' && severity !== 'info')
+  return list(title, `Not looked at: ${skipped.length} file(s)`, [...entries, ...more, ...(blocks ? [UNREAD_REMEDY] : [])])
 }
 
 const findingLine = (finding: TrackedFinding, paint: Paint, history: boolean): string[] => {

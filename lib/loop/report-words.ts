@@ -46,6 +46,10 @@ export const asks = ({ why, reason }: NonNullable<Report['question']>): string =
 
 export const place = ({ file, line }: Pick<TrackedFinding, 'file' | 'line'>): string => (line === undefined ? file : `${file}:${line}`)
 
+/** What to do about files that nobody looked at, where they block. */
+export const UNREAD_REMEDY =
+  'A change is not clean while part of it was not read. Read these yourself and approve, or say in .reviewloop.yaml on the base branch which files need no review (`ignore`), or that unread files are only to be disclosed (`unread: disclose`).'
+
 /** What has become of a finding: its last event in words. */
 export const fate = ({ status, history, leftUnfixed, returned }: TrackedFinding): string => {
   const last = history.findLast(({ event }) => event === status || (status === 'open' && event !== 'declined'))

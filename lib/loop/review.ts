@@ -1,7 +1,7 @@
 /** States Review and Certify: one look at the change. A certifier is a reviewer without a session. */
 import type * as z from 'zod'
 import type { ReviewTask } from './agent.ts'
-import { checkFindings, notReviewed } from './findings.ts'
+import { checkFindings, NOT_REVIEWED, notReviewed } from './findings.ts'
 import { applyReview, counts, markReturned } from './ledger.ts'
 import { advance } from './next-step.ts'
 import { type ReviewOutput, reviewOutput, type SkippedFile } from './output.ts'
@@ -80,7 +80,7 @@ const reviewTask = (role: Looker, { policy, record, diff }: Scene): ReviewTask =
   const looked = record.turns.some((turn) => turn.role === 'reviewer' && turn.ended !== 'checkpoint')
   const kind = role === 'certifier' ? 'certify' : looked ? 're-review' : 'review'
   const outstanding =
-    kind === 're-review' ? record.findings.filter((finding) => finding.status === 'open' && finding.rule !== 'not-reviewed') : []
+    kind === 're-review' ? record.findings.filter((finding) => finding.status === 'open' && finding.rule !== NOT_REVIEWED) : []
   return { kind, diff, policy, outstanding, handOver: null }
 }
 
@@ -91,7 +91,9 @@ const reviewTask = (role: Looker, { policy, record, diff }: Scene): ReviewTask =
 const checkedOutput = async (scene: Scene): Promise<z.ZodType<ReviewOutput>> => {
   const places = { ...(await findingContext(scene, [])), lineText: () => null }
   return reviewOutput.superRefine(({ findings }, context) => {
-    const blocking = findings.filter((draft) => scene.policy.block_on.includes(draft.severity) || (draft.action ?? 'ask-user') === 'ask-user')
+    const blocking = findings.filter(
+      (draft) => scene.policy.block_on.includes(draft.severity) || (draft.action ?? 'ask-user') === 'ask-user',
+    )
     for (const { draft, reason } of checkFindings(blocking, places).refused)
       context.addIssue({ code: 'custom', message: `the finding at ${JSON.stringify(draft.file)} is refused: ${reason}` })
   })
@@ -126,6 +128,6 @@ const accept = async (role: Looker, { input, turn }: Claimed, scene: Scene, outp
 const readNow = (record: RunRecord, findings: readonly { id: string }[]) => {
   const still = new Set(findings.map((finding) => finding.id))
   return record.findings
-    .filter((finding) => finding.rule === 'not-reviewed' && finding.status === 'open' && !still.has(finding.id))
+    .filter((finding) => finding.rule === NOT_REVIEWED && finding.status === 'open' && !still.has(finding.id))
     .map((finding) => ({ id: finding.id, status: 'fixed' as const }))
 }

@@ -359,6 +359,19 @@ describe('sessions', () => {
     ])
   })
 
+  it('tries again where the fix did help and the next of several equal lines has the id now', async () => {
+    const transcript = new MemoryTranscript()
+    const text = 'export const f = () => {\n  let a = 1\n  return a\n}\nexport const g = () => {\n  let a = 1\n  return a\n}\n'
+    const one = new MemoryFiles({ 'a.js': text })
+    const [first] = tracked((await review(one)).findings, one)
+    if (!first) throw new Error('nothing was found')
+    await fixed(agentTurn(fixTask(newFiles(one), [first]), one, { turn: 2, session: { mode: 'start', id: 's' }, transcript }))
+    const left = tracked((await review(one)).findings, one)
+    expect(left.map(({ id, line }) => [id, line])).toEqual([[first.id, 6]])
+    const output = await fixed(agentTurn(fixTask(newFiles(one), left), one, { turn: 4, session, transcript }))
+    expect(output.results.map(({ status }) => status)).toEqual(['fixed'])
+  })
+
   it('does not try again what the hand-over says was tried in vain', async () => {
     const one = new MemoryFiles({ 'a.js': 'export let a = 1\n' })
     const findings = tracked((await review(one)).findings, one)

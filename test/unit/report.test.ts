@@ -3,6 +3,8 @@ import addFormats from 'ajv-formats'
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { applyReview } from '../../lib/loop/ledger.ts'
+import { emptyRecord } from '../../lib/loop/record.ts'
 import { OUTCOMES, verdict } from '../../lib/loop/run.ts'
 import { makeReport, report, type Report } from '../../lib/loop/report.ts'
 import { renderMarkdown } from '../../lib/loop/report-markdown.ts'
@@ -163,6 +165,28 @@ describe('text', () => {
     for (const reason of verdict.shape.reason.options)
       for (const text of [renderText(whole({ verdict: { outcome, reason, by: 'ada', error: null } }))])
         expect(text).toMatch(/^[A-Z][a-z ]+: .* \(ada\)\n/)
+  })
+})
+
+describe('what a terminal is spared', () => {
+  const crowd = (count: number) =>
+    Array.from({ length: count }, (_, at) => aFinding('0', { id: `f-${String(at).padStart(10, '0')}`, file: `src/f${at}.ts` }))
+
+  test('forty findings of a kind and the count of the rest; with history all of them', () => {
+    const record = applyReview(emptyRecord(), { role: 'reviewer', turn: 1, round: 0, findings: crowd(60), accounts: [], given: [] })
+    const report = makeReport({ run: aRun(), record })
+    expect(renderText(report)).toContain('and 20 more, in the report')
+    expect(renderText(report)).not.toContain('src/f59.ts')
+    expect(renderText(report, { history: true })).toContain('src/f59.ts')
+  })
+
+  test('files that nobody looked at stand in one list, with their ids and what to do', () => {
+    const unread = aFinding('1', { rule: 'not-reviewed', file: 'x.rs', severity: 'warning', action: 'ask-user' })
+    const looked = applyReview(emptyRecord(), { role: 'reviewer', turn: 1, round: 0, findings: [unread], accounts: [], given: [] })
+    const text = renderText(makeReport({ run: aRun(), record: { ...looked, skipped: [{ file: 'x.rs', reason: 'no linter' }] } }))
+    expect(text).toContain(`${unread.id} x.rs: no linter`)
+    expect(text.match(/x\.rs/g)).toHaveLength(1)
+    expect(text).toContain('unread: disclose')
   })
 })
 

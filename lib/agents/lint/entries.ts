@@ -20,6 +20,8 @@ const triedEntry = z.strictObject({
   id: z.string(),
   outcome: z.enum(['fixed', 'not-fixed']),
   note: z.string(),
+  /** Lines of the file that read like the finding's before the fix: ids of equal lines differ by their order alone. */
+  equal: z.int().min(0),
 })
 
 export const lintEntry = z.discriminatedUnion('type', [fileEntry, taskEntry, triedEntry])
