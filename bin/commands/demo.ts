@@ -1,5 +1,5 @@
 import { cp, mkdir, readdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import { git } from '../../lib/workspace/git.ts'
@@ -12,6 +12,7 @@ const EXAMPLE = join(CHECKOUT, 'examples', 'demo')
 const BRANCH = 'currencies'
 
 interface DemoFlags {
+  folder?: string
   stubborn?: boolean
   quiet?: boolean
 }
@@ -52,7 +53,7 @@ const makeRepository = async (folder: string, stubborn: boolean): Promise<void> 
 }
 
 const demo = async (flags: DemoFlags): Promise<ExitCode> => {
-  const data = join(CHECKOUT, '.reviewloop')
+  const data = resolve(flags.folder ?? join(CHECKOUT, '.reviewloop'))
   const repository = await newFolder(join(data, 'demo'))
   await makeRepository(repository, flags.stubborn ?? false)
   const dataFolder = join(data, 'data')
@@ -71,6 +72,7 @@ export const demoCommand = (program: Command, done: (code: ExitCode) => void): v
     .command('demo')
     .description('make a small repository with real defects in it, and run the loop on it')
     .option('--stubborn', 'with a defect that no tool can fix: the run parks and asks')
+    .option('--folder <dir>', 'where its repositories and data go (default: .reviewloop in the checkout)')
     .option('-q, --quiet', 'no progress on stderr')
     .action(async (flags: DemoFlags) => done(await demo(flags)))
 }

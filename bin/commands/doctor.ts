@@ -10,6 +10,7 @@ import { parseSettings } from '../../lib/loop/settings.ts'
 import { ENV } from '../../lib/names.ts'
 import { gitText } from '../../lib/workspace/git.ts'
 import { EXIT, type ExitCode } from '../terminal/exit.ts'
+import { signOfLife } from '../terminal/sign-of-life.ts'
 import { paintFor } from '../terminal/paint.ts'
 import { dataFlag, type CommonFlags } from './flags.ts'
 
@@ -84,7 +85,7 @@ export const doctorCommand = (program: Command, done: (code: ExitCode) => void):
       const paint = paintFor(process.stdout)
       let wrong = 0
       for (const { name, look } of checks) {
-        const line = await look().then(
+        const line = await signOfLife(name, false, look).then(
           (found) => `${paint('green', 'ok   ')} ${name.padEnd(12)} ${found}`,
           (error: unknown) => {
             wrong++

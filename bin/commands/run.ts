@@ -8,6 +8,7 @@ import { startRun } from '../../lib/loop/start.ts'
 import { readLocalRepository, type LocalRepository } from '../../lib/workspace/local-repository.ts'
 import { EXIT, type ExitCode } from '../terminal/exit.ts'
 import { withSession, type Session } from '../terminal/session.ts'
+import { signOfLife } from '../terminal/sign-of-life.ts'
 import { outputsOf, reportFlags } from './flags.ts'
 import { asksWith, goOn, scenarioOf, type GoOnFlags } from './resume.ts'
 
@@ -85,10 +86,15 @@ export const runHere = async (path: string, flags: RunFlags): Promise<ExitCode> 
   outputsOf(flags)
   overridesOf(flags)
   const wanted = { ...(flags.head === undefined ? {} : { head: flags.head }), ...(flags.base === undefined ? {} : { base: flags.base }) }
-  const repository = await readLocalRepository(resolve(path), wanted)
+  const repository = await signOfLife('reading the repository', flags.quiet, () => readLocalRepository(resolve(path), wanted))
   if (repository.base.mergeBase === repository.head) {
-    const screen = outputsOf(flags).stdout === 'text' ? process.stdout : process.stderr
-    screen.write(`${nothingToDo(repository)}\n`)
+    const { head, base, uncommitted } = repository
+    if (outputsOf(flags).stdout === 'text') process.stdout.write(`${nothingToDo(repository)}\n`)
+    else process.stderr.write(`${nothingToDo(repository)}\n`)
+    if (outputsOf(flags).stdout === 'json')
+      process.stdout.write(
+        `${JSON.stringify({ version: 1, run: null, outcome: 'approved', reason: 'nothing-to-review', head, base: base.commit, uncommitted }, null, 2)}\n`,
+      )
     return EXIT.approved
   }
   return withSession({ data: flags.data, own: true, waits: asksWith(flags), quiet: flags.quiet, scenario: scenarioOf(flags) }, (session) =>

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { printReport } from '../terminal/report.ts'
 import type { ExitCode } from '../terminal/exit.ts'
 import { callRemote, parseRemote } from '../terminal/remote.ts'
+import { signOfLife } from '../terminal/sign-of-life.ts'
 import { withSession } from '../terminal/session.ts'
 import { LoopError } from '../../lib/loop/errors.ts'
 import { runId } from '../../lib/loop/run.ts'
@@ -13,7 +14,9 @@ type ShowFlags = CommonFlags & { remote?: string }
 const showRemote = async (remote: string, named: string | undefined): Promise<void> => {
   const id = runId.safeParse(named)
   if (!id.success) throw new LoopError('BadRequest', 'Name the run by its whole id: `reviewloop show r-… --remote URL`.')
-  process.stdout.write(`${JSON.stringify(await callRemote(parseRemote(remote), 'GET', `/runs/${id.data}`), null, 2)}\n`)
+  const url = parseRemote(remote)
+  const answer = await signOfLife(`waiting for ${url.host}`, false, () => callRemote(url, 'GET', `/runs/${id.data}`))
+  process.stdout.write(`${JSON.stringify(answer, null, 2)}\n`)
 }
 
 export const showCommand = (program: Command, done: (code: ExitCode) => void): void => {

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { LoopError } from '../../lib/loop/errors.ts'
 import type { ExitCode } from '../terminal/exit.ts'
 import { callRemote, parseRemote } from '../terminal/remote.ts'
+import { signOfLife } from '../terminal/sign-of-life.ts'
 
 interface StartFlags {
   remote?: string
@@ -26,7 +27,9 @@ export const startCommand = (program: Command, done: (code: ExitCode) => void): 
       if (!remote) throw new LoopError('BadRequest', 'Name the deployment with --remote URL.')
       const { repository, branch, base, head, again = false } = flags
       const body = { repository, branch, again, ...(base ? { base } : {}), ...(head ? { head } : {}) }
-      process.stdout.write(`${JSON.stringify(await callRemote(parseRemote(remote), 'POST', '/runs', body), null, 2)}\n`)
+      const url = parseRemote(remote)
+      const answer = await signOfLife(`waiting for ${url.host}`, false, () => callRemote(url, 'POST', '/runs', body))
+      process.stdout.write(`${JSON.stringify(answer, null, 2)}\n`)
       done(0)
     })
 }

@@ -1,6 +1,6 @@
 /** Live progress on stderr: on a terminal one line that is drawn again, elsewhere plain lines, and a sign of life on anything long. */
 import type { EngineEvent } from '../../lib/local/engine-events.ts'
-import { oneLine } from '../../lib/loop/redact.ts'
+import { oneLine, redact } from '../../lib/loop/redact.ts'
 import { duration, paintFor, type Paint, type Screen } from './paint.ts'
 
 /** What a turn came to, from the run's record. */
@@ -126,7 +126,7 @@ export class Progress {
 
   #print(text: string): void {
     this.#erase()
-    this.#screen.write(`${text}\n`)
+    this.#screen.write(`${redact(text)}\n`)
     if (this.#live && this.#current) this.#draw()
   }
 
@@ -142,7 +142,7 @@ export class Progress {
     const spin = SPINNER[this.#ticks++ % SPINNER.length]
     const text = `  ${spin} ${current.label}  ${duration(this.#now() - current.since)}${current.message ? `  ${oneLine(current.message)}` : ''}`
     this.#erase()
-    this.#screen.write(this.#paint('cyan', text.slice(0, Math.max(20, (this.#screen.columns ?? 80) - 1))))
+    this.#screen.write(this.#paint('cyan', redact(text).slice(0, Math.max(20, (this.#screen.columns ?? 80) - 1))))
     this.#drawn = true
   }
 }

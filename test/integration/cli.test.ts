@@ -242,6 +242,21 @@ describe('bad input', () => {
   })
 })
 
+describe('the demo', () => {
+  test('ends approved and certified after two rounds, and can be run again; with --stubborn it parks', async () => {
+    const folder = join(cli.scratch, 'demo')
+    const first = await cli.run('demo', '--folder', folder)
+    expect(first.code).toBe(0)
+    expect(first.stderr).toMatch(/Fix +round 2 .*resumed/)
+    expect(first.stderr).toMatch(/Certify .*cold +0 found, 0 fixed, 0 open/)
+    expect(first.stderr).toContain('run ../your-project')
+    const stubborn = await cli.run('demo', '--stubborn', '--folder', folder, '--quiet')
+    expect(stubborn.code).toBe(3)
+    expect((await cli.run('decide', '--approve', '--data', join(folder, 'data'), '--quiet')).code).toBe(0)
+    expect((await readdir(join(folder, 'demo'))).toSorted()).toEqual(['1', '2'])
+  })
+})
+
 describe('around', () => {
   test('--version and --help are 0 and on stdout', async () => {
     expect(await cli.run('--version')).toMatchObject({ code: 0, stdout: '0.1.0\n', stderr: '' })

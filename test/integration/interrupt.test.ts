@@ -3,7 +3,7 @@ import { readFile, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { report as reportSchema, type Report } from '../../lib/loop/report.ts'
-import { makeCli, twoRounds, type Called, type Cli } from '../support/cli.ts'
+import { asksOnce, makeCli, twoRounds, type Called, type Cli } from '../support/cli.ts'
 import { makeChange, type TestRepository } from '../support/git-repository.ts'
 
 let cli: Cli
@@ -168,6 +168,19 @@ describe('two at once', () => {
     expect(reportIn(first)).toMatchObject({ outcome: 'aborted' })
     expect(reportIn(await cli.run('show', '--output', 'json'))).toMatchObject({ outcome: 'aborted' })
   })
+})
+
+test('a decision while the folder is in use is recorded at once, and gone on with as soon as the owner lets go', async () => {
+  const other = (await makeChange({ 'a.txt': 'one\n' }, { 'a.txt': 'one\nbad\n' })).repository
+  expect((await cli.run('run', other.path, '--scenario', await cli.scenario(asksOnce()), '--quiet')).code).toBe(3)
+  const running = cli.start(['run', '--scenario', await cli.scenario(twoRounds({ 1: { delay_ms: 6000 } }))])
+  await untilDelay(running, 'Review, round 0')
+  const decided = await cli.run('decide', '--approve', '--output', 'json')
+  expect(decided.stderr).toContain(`Recorded. Process ${running.child.pid} owns the data folder`)
+  expect(decided.code).toBe(0)
+  expect(reportIn(decided)).toMatchObject({ outcome: 'approved', reason: 'by-person' })
+  expect((await running.ended).code).toBe(0)
+  await other.close()
 })
 
 test('an end that was cut off before its reports were written is made whole by looking at it', async () => {
