@@ -1,6 +1,7 @@
 /** Where a repository is, and what of it may be shown. Pure: the functions without git use it too. */
 import { isAbsolute, normalize } from 'node:path'
 import { LoopError } from '../loop/errors.ts'
+import { keepSecrets } from '../loop/redact.ts'
 import { ENV } from '../names.ts'
 
 export type Address = { kind: 'path'; path: string } | { kind: 'url'; url: URL }
@@ -45,12 +46,13 @@ export const parseAddress = (repository: string): Address => {
 }
 
 /**
- * A token as it may be sent: only over https, in one line.
+ * A token as it may be sent: only over https, in one line. From then on no text of this process shows it.
  * Errors: BadRequest where the token holds a character that no header may.
  */
 export const tokenFor = async (url: URL, source: TokenSource): Promise<string | null> => {
   if (url.protocol !== 'https:') return null
   const token = (await source())?.trim() ?? ''
+  keepSecrets([token])
   if (/[^\x21-\x7e]/.test(token)) throw new LoopError('BadRequest', `the token for ${url.host} holds a character that no token has`)
   return token === '' ? null : token
 }

@@ -76,7 +76,8 @@ const packOf = async (commits: string[], limits: Policy['limits'], options: GitO
   const over = `the snapshot is over limits.bytes (${limits.bytes})`
   const listed = await runGit(['rev-list', '--objects', '--no-walk', ...commits], { ...options, maxBytes: LISTING_BYTES, tooLarge: over })
   if (listed.code !== 0) throw new LoopError('FetchFailed', 'the repository lacks objects of the change: is it a partial clone?')
-  const args = ['pack-objects', '--quiet', '--stdout', '--delta-base-offset']
+  // Deltas that are there are taken over, none is sought: with 11,000 loose files that was 14 s for 3 % of the size.
+  const args = ['pack-objects', '--quiet', '--stdout', '--delta-base-offset', '--window=0']
   return git(args, { ...options, input: listed.stdout, maxBytes: limits.bytes, tooLarge: over })
 }
 
