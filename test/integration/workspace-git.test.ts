@@ -100,7 +100,9 @@ describe('running git', () => {
 
   it('shows no secret and no credential of an address', async () => {
     await fakeGit('echo "fatal: https://u:p4ss@h/x s3cret" >&2; exit 128')
-    await expect(git(['fetch'], { secrets: ['s3cret'] })).rejects.toMatchObject({ message: 'git fetch ended with 128: fatal: https://***@h/x ***' })
+    await expect(git(['fetch'], { secrets: ['s3cret'] })).rejects.toMatchObject({
+      message: 'git fetch ended with 128: fatal: https://***@h/x ***',
+    })
   })
 
   it('says so where git is missing', async () => {

@@ -40,11 +40,16 @@ const failure = (promise: Promise<unknown>): Promise<LoopError> =>
     (error: LoopError) => error,
   )
 const fetchFrom = (url: string, source: { base: string; head: string }, limits = {}, token: string | null = null, signal = never()) =>
-  gitWorkspaces({ token: async () => token }).fetch({ repository: `${url}/project.git`, branch: 'change', ...source }, () => limitsOf(limits), signal)
+  gitWorkspaces({ token: async () => token }).fetch(
+    { repository: `${url}/project.git`, branch: 'change', ...source },
+    () => limitsOf(limits),
+    signal,
+  )
 
 /** A branch of `ahead` commits off a main of `before` + `after` commits; the branch leaves main `after` commits ago. */
 const history = async (before: number, after: number, ahead: number) => {
-  for (let index = 0; index < before; index++) await work.commit(`main ${index}`, { 'main.txt': `${index}\n`, '.reviewloop.yaml': `rounds: 1\n` })
+  for (let index = 0; index < before; index++)
+    await work.commit(`main ${index}`, { 'main.txt': `${index}\n`, '.reviewloop.yaml': `rounds: 1\n` })
   const fork = await work.id()
   await work.branch('change')
   for (let index = 0; index < ahead; index++) await work.commit(`change ${index}`, { 'change.txt': `${index}\n` })

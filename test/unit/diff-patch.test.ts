@@ -92,7 +92,8 @@ describe('the list of changes', () => {
   })
 
   it('says of names that the tools cannot take why', () => {
-    const record = (name: Buffer): Buffer => Buffer.concat([Buffer.from(`:000000 100644 ${'0'.repeat(40)} ${'1'.repeat(40)} A\0`), name, Buffer.from('\0')])
+    const record = (name: Buffer): Buffer =>
+      Buffer.concat([Buffer.from(`:000000 100644 ${'0'.repeat(40)} ${'1'.repeat(40)} A\0`), name, Buffer.from('\0')])
     const [bytes, backslash] = parseRaw(Buffer.concat([record(Buffer.from([0x61, 0xff])), record(Buffer.from('a\\b'))]))
     expect(bytes?.problem).toBe('is not UTF-8')
     expect(backslash?.problem).toBe('holds a backslash')
