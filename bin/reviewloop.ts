@@ -1,7 +1,7 @@
 /** The command line. Reports go to stdout, everything else to stderr; exit codes stand in terminal/exit.ts. */
 import { Command, CommanderError } from 'commander'
 import { asLoopError, type LoopError } from '../lib/loop/errors.ts'
-import { printable } from '../lib/loop/redact.ts'
+import { keepSecrets, printable, redact, secretsOf } from '../lib/loop/redact.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { abortCommand } from './commands/abort.ts'
 import { cleanCommand } from './commands/clean.ts'
@@ -35,6 +35,7 @@ const makeProgram = (done: (code: ExitCode) => void): Command => {
     .version(packageJson.version)
     .showHelpAfterError(false)
     .addHelpText('after', () => asTyped(EXAMPLES))
+    .configureOutput({ writeErr: (text) => process.stderr.write(redact(text)) })
     .exitOverride()
   for (const add of [
     runCommand,
@@ -65,9 +66,9 @@ const fail = (thrown: unknown): ExitCode => {
   }
   const error = asLoopError(thrown)
   const paint = paintFor(process.stderr)
-  process.stderr.write(`${paint('red', `${error.name}:`)} ${printable(error.message)}\nWhat to do: ${remedyOf(error)}\n`)
+  process.stderr.write(`${paint('red', `${error.name}:`)} ${printable(redact(error.message))}\nWhat to do: ${remedyOf(error)}\n`)
   if (error.name === 'Unexpected' && process.env['REVIEWLOOP_DEBUG'])
-    process.stderr.write(`${String((error.cause as Error | undefined)?.stack)}\n`)
+    process.stderr.write(`${redact(String((error.cause as Error | undefined)?.stack))}\n`)
   return exitCodeOfError(error)
 }
 
@@ -75,6 +76,7 @@ const fail = (thrown: unknown): ExitCode => {
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
 })
+keepSecrets(secretsOf(process.env))
 process.chdir(typedIn())
 const args = process.argv.slice(2)
 try {

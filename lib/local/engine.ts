@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { StateMachine } from 'aws-local-stepfunctions'
 import type { TaskState } from '../names.ts'
 import type { Executions, Invocation } from '../loop/ports.ts'
+import { redact } from '../loop/redact.ts'
 import type { RunState } from '../loop/run.ts'
 import { causeText, translator, type EngineEvent } from './engine-events.ts'
 import { Execution, Halted, haltedBy, type ExecutionEnd, type Handler } from './execution.ts'
@@ -133,7 +134,7 @@ export class Engine implements Executions {
     const invocation: Invocation = {
       deadline: Date.now() + Math.max(seconds * 1000 - MARGIN_MS, seconds * 500),
       signal: AbortSignal.any([execution.signal, AbortSignal.timeout(seconds * 1000)]),
-      progress: (message) => this.#options.onEvent?.({ kind: 'progress', execution: execution.name, at: Date.now(), state, message }),
+      progress: (message) => this.#options.onEvent?.({ kind: 'progress', execution: execution.name, at: Date.now(), state, message: redact(message) }),
     }
     const handler = this.#options.handler(state)
     if (state === 'Park') return this.#park(execution, handler, payloadOf(input), invocation)

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { asLoopError } from '../loop/errors.ts'
 import type { Invocation } from '../loop/ports.ts'
+import { redactError } from '../loop/redact.ts'
 
 export type Handler = (event: unknown, invocation: Invocation) => Promise<unknown>
 
@@ -14,7 +15,7 @@ export type ExecutionEnd =
 
 /**
  * What a task throws once its execution is stopped. The interpreter looks at these two properties, so that neither Retry nor Catch
- * takes it up: without them a stopped execution would enter its state again.
+ * takes it up: without them a stopped execution would go through its retries, and on to RecordFailure.
  */
 export class Halted extends Error {
   override readonly name = 'Halted'
@@ -24,7 +25,7 @@ export class Halted extends Error {
 
 /** As Lambda hands it over: the error's name for Retry and Catch, and a JSON string, which becomes the cause in the state. */
 const asTaskError = (thrown: unknown): Error => {
-  const error = asLoopError(thrown)
+  const error = redactError(asLoopError(thrown))
   const task = new Error(JSON.stringify({ errorType: error.name, errorMessage: error.message }))
   task.name = error.name
   return task

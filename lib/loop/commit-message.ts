@@ -1,6 +1,6 @@
 /** Messages of fix commits, from the policy's template. */
 import type { Finding } from './finding.ts'
-import { oneLine } from './redact.ts'
+import { oneLine, redact } from './redact.ts'
 
 export const PLACEHOLDERS = ['summary', 'count', 'round', 'run', 'findings'] as const
 export type Placeholder = (typeof PLACEHOLDERS)[number]
@@ -27,14 +27,14 @@ const LINE = 100
 export const commitMessage = (template: string, { run, round, summary, findings }: CommitFacts): string => {
   const lines = findings.slice(0, MOST_FINDINGS).map(({ rule, file, line, text }) => {
     const place = line === undefined ? file : `${file}:${line}`
-    return oneLine(`- ${place}: ${text.split('\n')[0] ?? ''} (${rule})`, LINE)
+    return oneLine(redact(`- ${place}: ${text.split('\n')[0] ?? ''} (${rule})`), LINE)
   })
   const more = findings.length - lines.length
   const values: Record<Placeholder, string> = {
     run,
     round: String(round),
     count: String(findings.length),
-    summary: oneLine(summary),
+    summary: oneLine(redact(summary)),
     findings: [...lines, ...(more > 0 ? [`- and ${more} more`] : [])].join('\n'),
   }
   const filled = template.replace(/\{([a-z_]+)\}/g, (all, name: string) =>

@@ -2,6 +2,7 @@
 import type { Policy } from './policy.ts'
 import type { Ports } from './ports.ts'
 import type { TurnRecord, Usage } from './record.ts'
+import { redact } from './redact.ts'
 import type { LimitName, Spent } from './run.ts'
 import type { Served } from './served.ts'
 import type { Scene } from './turn-scene.ts'
@@ -56,7 +57,7 @@ export const closing = (
       fence,
       epoch: input.epoch,
       mode,
-      why,
+      why: redact(why),
       agent,
       agentVersion,
       fingerprint,
@@ -66,6 +67,7 @@ export const closing = (
       startedAt: new Date(startedAt).toISOString(),
       endedAt: new Date(endedAt).toISOString(),
       ...facts,
+      summary: redact(facts.summary),
     }),
   }
 }

@@ -4,6 +4,7 @@ import { asLoopError, isErrorName, LoopError } from './errors.ts'
 import type { Checkpoint, SessionRecord, TurnItem } from './items.ts'
 import type { Invocation, Ports } from './ports.ts'
 import { type TurnRecord, type Usage, usage as usageSchema } from './record.ts'
+import { redact } from './redact.ts'
 import type { RunState } from './run.ts'
 import { claim, failForGood, finish, release, type FinishRequest } from './turn-item.ts'
 
@@ -114,9 +115,13 @@ const releaseTurn = (ports: TurnPorts, { item, turn, fence }: Claimed, used: Usa
   return change(ports, item, (current) => writeOrNot(release(current, request)))
 }
 
+/** An item has to stay small, whatever an agent complains of. */
+const MOST_MESSAGE = 2000
+
 /** Records that the turn failed and stays failed. false: it was no longer ours. */
 const failTurn = (ports: TurnPorts, { item, turn, fence }: Claimed, error: LoopError): Promise<boolean> => {
-  const request = { turn, fence, error: error.name, message: error.message, now: ports.effects.now(), nonce: ports.effects.nonce() }
+  const message = redact(error.message).slice(0, MOST_MESSAGE)
+  const request = { turn, fence, error: error.name, message, now: ports.effects.now(), nonce: ports.effects.nonce() }
   return change(ports, item, (current) => writeOrNot(failForGood(current, request)))
 }
 

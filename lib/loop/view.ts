@@ -1,6 +1,7 @@
-/** A run as people and programs outside may see it: without the task token and the store's own fields. */
+/** A run as people and programs outside may see it: without the task token, the store's own fields, and secrets in texts. */
 import type { RunItem } from './items.ts'
 import type { TurnRecord } from './record.ts'
+import { redactAll } from './redact.ts'
 
 export interface RunView {
   version: 1
@@ -10,5 +11,5 @@ export interface RunView {
 
 export const viewOf = (item: RunItem, turns: TurnRecord[]): RunView => {
   const { token: _token, nonce: _nonce, rev: _rev, ttl: _ttl, ...run } = item
-  return { version: 1, run, turns }
+  return redactAll({ version: 1, run, turns })
 }

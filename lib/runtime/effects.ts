@@ -2,16 +2,13 @@
 import { randomUUID } from 'node:crypto'
 import { Logger } from '@aws-lambda-powertools/logger'
 import type { Effects } from '../loop/ports.ts'
-import { redact } from '../loop/redact.ts'
+import { redact, redactAll } from '../loop/redact.ts'
 
 export const logger = new Logger({ serviceName: 'reviewloop' })
-
-const redactFacts = (facts: Record<string, unknown>): Record<string, unknown> =>
-  JSON.parse(redact(JSON.stringify(facts))) as Record<string, unknown>
 
 export const makeEffects = (): Effects => ({
   now: () => Date.now(),
   nonce: () => randomUUID(),
   owner: null,
-  log: (level, message, facts = {}) => logger[level](redact(message), redactFacts(facts)),
+  log: (level, message, facts = {}) => logger[level](redact(message), redactAll(facts)),
 })

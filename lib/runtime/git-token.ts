@@ -1,6 +1,7 @@
 /** The git token of the deployment: one secret, read once a function instance, by the functions that may. */
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
 import { LoopError } from '../loop/errors.ts'
+import { keepSecrets } from '../loop/redact.ts'
 import { ENV } from '../names.ts'
 
 /** null where the deployment has no secret: public repositories need none. Errors: StoreUnavailable. */
@@ -9,7 +10,9 @@ export const readGitToken = async (client?: SecretsManagerClient): Promise<strin
   if (!name) return null
   try {
     const secret = await (client ?? new SecretsManagerClient()).send(new GetSecretValueCommand({ SecretId: name }))
-    return secret.SecretString?.trim() || null
+    const token = secret.SecretString?.trim() || null
+    keepSecrets([token])
+    return token
   } catch (cause) {
     throw new LoopError('StoreUnavailable', 'The secret with the git token could not be read.', {}, { cause })
   }

@@ -1,7 +1,7 @@
 /** The wrapper of every Lambda entry: deadline, abort signal, log, and errors under their names of the catalogue. */
 import { asLoopError } from '../loop/errors.ts'
 import type { Invocation } from '../loop/ports.ts'
-import { redact } from '../loop/redact.ts'
+import { keepSecrets, redact, redactError, secretsOf } from '../loop/redact.ts'
 import { logger } from './effects.ts'
 
 /** The part of Lambda's context that is read. */
@@ -11,6 +11,9 @@ interface LambdaContext {
 
 /** Time kept back for giving a lease back, and for the answer. */
 const MARGIN_MS = 15_000
+
+// Whatever this function was given to prove who it is, no text of it shows.
+keepSecrets(secretsOf(process.env))
 
 const runIdIn = (event: unknown): string | undefined => {
   const holder = event && typeof event === 'object' ? (event as Record<string, unknown>) : {}
@@ -25,7 +28,8 @@ export const lambda =
     const remaining = context.getRemainingTimeInMillis()
     const left = Math.max(0, remaining - Math.min(MARGIN_MS, remaining / 4))
     const stop = new AbortController()
-    const timer = setTimeout(() => stop.abort(), left)
+    // Its time is over, and nobody interrupted it: what is stopped is tried again.
+    const timer = setTimeout(() => stop.abort(new DOMException('the time of the function is over', 'TimeoutError')), left)
     logger.resetKeys()
     logger.appendKeys({ runId: runIdIn(event) })
     try {
@@ -35,8 +39,7 @@ export const lambda =
         progress: (message) => logger.info(redact(message)),
       })
     } catch (thrown) {
-      const error = asLoopError(thrown)
-      error.message = redact(error.message)
+      const error = redactError(asLoopError(thrown))
       logger[error.entry.class === 'stale' ? 'info' : 'error'](`${error.name}: ${error.message}`, {
         error: error.name,
         class: error.entry.class,
