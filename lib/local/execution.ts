@@ -14,13 +14,11 @@ export type ExecutionEnd =
   | { kind: 'stopped' }
 
 /**
- * What a task throws once its execution is stopped. The interpreter looks at these two properties, so that neither Retry nor Catch
- * takes it up: without them a stopped execution would go through its retries, and on to RecordFailure.
+ * What a task throws once its execution is stopped, whatever its handler throws: no Retry names it, so that a stopped execution does not
+ * enter its state again, and after a stop the interpreter follows no Catch.
  */
 export class Halted extends Error {
   override readonly name = 'Halted'
-  readonly isRetryable = false
-  readonly isCatchable = false
 }
 
 /** As Lambda hands it over: the error's name for Retry and Catch, and a JSON string, which becomes the cause in the state. */
