@@ -359,6 +359,16 @@ describe('sessions', () => {
     ])
   })
 
+  it('fixes a declaration inside the declaration whose fix would swallow it, and says fixed only of what is', async () => {
+    const text = 'export var outer = () => {\n  var inner = Math.random()\n  inner += 1\n  return inner\n}\nouter = outer.bind(null)\n'
+    const one = new MemoryFiles({ 'a.js': text })
+    const findings = tracked((await review(one)).findings, one).filter(({ rule }) => rule === 'no-var')
+    expect(findings.map(({ line }) => line)).toEqual([1, 2])
+    const output = await fixed(agentTurn(fixTask(newFiles(one), findings), one, { turn: 2, session: { mode: 'start', id: 's' } }))
+    expect(output.results.map(({ status }) => status)).toEqual(['fixed', 'fixed'])
+    expect((await review(one)).findings.filter(({ rule }) => rule === 'no-var')).toEqual([])
+  })
+
   it('tries again where the fix did help and the next of several equal lines has the id now', async () => {
     const transcript = new MemoryTranscript()
     const text = 'export const f = () => {\n  let a = 1\n  return a\n}\nexport const g = () => {\n  let a = 1\n  return a\n}\n'

@@ -1,6 +1,20 @@
 /** Edits of a text, and where places in it come to stand. */
 import type { TextEdit } from './rule.ts'
 
+/**
+ * The edit without what it leaves as it is. Linters rewrite a whole declaration to change its first word; taken as it is, such an edit
+ * would swallow every other one inside.
+ */
+export const trimmed = (text: string, { start, end, text: now }: TextEdit): TextEdit => {
+  const old = text.slice(start, end)
+  const most = Math.min(old.length, now.length)
+  let head = 0
+  while (head < most && old[head] === now[head]) head++
+  let tail = 0
+  while (tail < most - head && old[old.length - 1 - tail] === now[now.length - 1 - tail]) tail++
+  return { start: start + head, end: end - tail, text: now.slice(head, now.length - tail) }
+}
+
 const byStart = (a: TextEdit, b: TextEdit): number => a.start - b.start || a.end - b.end
 
 const overlap = (a: TextEdit, b: TextEdit): boolean => (a.start === b.start && a.end === b.end) || (a.start < b.end && b.start < a.end)

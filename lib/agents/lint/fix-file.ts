@@ -1,6 +1,6 @@
 /** Safe fixes of one file, for the findings given and no others. */
 import type { TrackedFinding } from '../../loop/finding.ts'
-import { applyEdits, compatible, moved } from './edits.ts'
+import { applyEdits, compatible, moved, trimmed } from './edits.ts'
 import type { Kind } from './kinds.ts'
 import type { Linted } from './linters.ts'
 import type { RawFinding, TextEdit } from './rule.ts'
@@ -85,7 +85,7 @@ const plan = (
     const found = raws.filter((raw) => raw.rule === target.rule && raw.line === target.line)
     const fixable = found.flatMap((raw) => {
       const edits = judge(path, text, lines, raw)?.edits ?? []
-      return edits.length > 0 ? [{ target, start: raw.start, edits }] : []
+      return edits.length > 0 ? [{ target, start: raw.start, edits: edits.map((edit) => trimmed(text, edit)) }] : []
     })
     if (found.length === 0)
       outcomes.push(
