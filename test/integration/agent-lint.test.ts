@@ -360,10 +360,11 @@ describe('sessions', () => {
   })
 
   it('fixes a declaration inside the declaration whose fix would swallow it, and says fixed only of what is', async () => {
-    const text = 'export var outer = () => {\n  var inner = Math.random()\n  inner += 1\n  return inner\n}\nouter = outer.bind(null)\n'
+    const lines = ['export function f() {', '  var outer = () => {', '    var inner = Math.random()', '    inner += 1', '    return inner', '  }']
+    const text = [...lines, '  outer = outer.bind(null)', '  return outer', '}', ''].join('\n')
     const one = new MemoryFiles({ 'a.js': text })
     const findings = tracked((await review(one)).findings, one).filter(({ rule }) => rule === 'no-var')
-    expect(findings.map(({ line }) => line)).toEqual([1, 2])
+    expect(findings.map(({ line }) => line)).toEqual([2, 3])
     const output = await fixed(agentTurn(fixTask(newFiles(one), findings), one, { turn: 2, session: { mode: 'start', id: 's' } }))
     expect(output.results.map(({ status }) => status)).toEqual(['fixed', 'fixed'])
     expect((await review(one)).findings.filter(({ rule }) => rule === 'no-var')).toEqual([])
