@@ -8,6 +8,7 @@ import { normalisePath } from './findings.ts'
 import type { RunItem } from './items.ts'
 import { advance } from './next-step.ts'
 import type { Ports } from './ports.ts'
+import { oneLine } from './redact.ts'
 import { loadRecord } from './run-record.ts'
 import type { RunState } from './run.ts'
 import { questionId } from './verdict.ts'
@@ -51,6 +52,14 @@ export const decideRun = async (
 
 const stale = (runId: string) => new LoopError('StaleDecision', `Run ${runId} does not wait for this decision.`, { runId })
 
+const MOST_NAMED = 10
+/** Ids as they were given, in a message that stays one. */
+const namedIn = (ids: readonly string[]): string =>
+  `${ids
+    .slice(0, MOST_NAMED)
+    .map((id) => oneLine(id, 40))
+    .join(', ')}${ids.length > MOST_NAMED ? `, and ${ids.length - MOST_NAMED} more` : ''}`
+
 const assertFits = async (ports: Pick<Ports, 'artifacts'>, run: RunItem, answer: Extract<Answer, { kind: 'fix' }>): Promise<void> => {
   const { question } = run
   if (!question) return
@@ -61,13 +70,13 @@ const assertFits = async (ports: Pick<Ports, 'artifacts'>, run: RunItem, answer:
   )
   const named = [...answer.findings, ...answer.decline, ...Object.keys(answer.notes).filter(Boolean)]
   const unknown = named.filter((id) => !open.has(id))
-  if (unknown.length) throw new LoopError('BadDecision', `No open finding has the id ${unknown.join(', ')}.`, { unknown })
+  if (unknown.length) throw new LoopError('BadDecision', `No open finding has the id ${namedIn(unknown)}.`, { unknown: unknown.slice(0, MOST_NAMED) })
   for (const { file } of answer.add) {
     const place = normalisePath(file)
     if ('reason' in place) throw new LoopError('BadDecision', `An added finding was refused: ${place.reason}.`, { file })
   }
   const both = answer.findings.filter((id) => answer.decline.includes(id))
-  if (both.length) throw new LoopError('BadDecision', `A finding cannot be both fixed and declined: ${both.join(', ')}.`, { both })
+  if (both.length) throw new LoopError('BadDecision', `A finding cannot be both fixed and declined: ${namedIn(both)}.`, { both: both.slice(0, MOST_NAMED) })
 }
 
 /**

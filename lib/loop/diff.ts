@@ -34,3 +34,23 @@ export interface DiffFile {
 /** Line numbers that the change added or altered in the new file. */
 export const addedLines = (file: DiffFile): Set<number> =>
   new Set(file.hunks.flatMap((hunk) => hunk.lines.flatMap((line) => (line.kind === 'added' && line.newLine ? [line.newLine] : []))))
+
+/** Whether the change added a line among those from `first` to `last`. Each file's lines are gathered once, when they are asked for. */
+export type IsAdded = (file: string, first: number, last: number) => boolean
+
+export const additionsOf = (diff: readonly DiffFile[]): IsAdded => {
+  const files = new Map(diff.map((file) => [file.path, file]))
+  const known = new Map<string, number[]>()
+  return (path, first, last) => {
+    const file = files.get(path)
+    const added = known.get(path) ?? (file ? [...addedLines(file)].toSorted((a, b) => a - b) : [])
+    known.set(path, added)
+    let [low, high] = [0, added.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((added[middle] ?? 0) < first) low = middle + 1
+      else high = middle
+    }
+    return (added[low] ?? Infinity) <= last
+  }
+}

@@ -1,7 +1,7 @@
 /** Findings as agents give them, checked against workspace and diff; their ids; and what the policy says of them. */
 import { createHash } from 'node:crypto'
 import picomatch from 'picomatch'
-import { addedLines, type DiffFile } from './diff.ts'
+import { additionsOf, type DiffFile, type IsAdded } from './diff.ts'
 import { severity, type Finding, type FindingDraft, type Severity, type TrackedFinding } from './finding.ts'
 import type { SkippedFile } from './output.ts'
 import type { Policy } from './policy.ts'
@@ -38,6 +38,8 @@ export const lineTextOf = (contents: ReadonlyMap<string, string>): LineText => {
   }
 }
 
+const MOST_PATH = 4096
+
 /** A path from the root of the repository, with forward slashes; or why it is none. */
 export const normalisePath = (path: string): { path: string } | { reason: string } => {
   if (path.includes('\0')) return { reason: 'the path holds a NUL' }
@@ -47,6 +49,7 @@ export const normalisePath = (path: string): { path: string } | { reason: string
   if (parts.includes('..')) return { reason: 'the path climbs out with ".."' }
   // File systems that fold case, and ones that drop trailing dots and spaces, take these for .git as well.
   if (parts.some((part) => /^(?:\.git|git~1)[. ]*$/i.test(part))) return { reason: 'the path lies in .git' }
+  if (path.length > MOST_PATH) return { reason: 'the path is too long' }
   return parts.length ? { path: parts.join('/') } : { reason: 'the path names no file' }
 }
 
@@ -61,14 +64,16 @@ export const findingIds = (drafts: readonly Place[], lineText: LineText): string
     const text = line === undefined ? '' : (lineText(file, line) ?? '')
     return [file, rule, text.trim().replace(/\s+/g, ' ')]
   })
-  const linesOf = new Map<string, number[]>()
+  const linesOf = new Map<string, Set<number>>()
   for (const [index, key] of keys.entries()) {
-    const lines = linesOf.get(JSON.stringify(key)) ?? []
-    linesOf.set(JSON.stringify(key), [...lines, drafts[index]?.line ?? 0])
+    const lines = linesOf.get(JSON.stringify(key)) ?? new Set()
+    linesOf.set(JSON.stringify(key), lines.add(drafts[index]?.line ?? 0))
   }
+  const placesOf = new Map(
+    [...linesOf].map(([key, lines]) => [key, new Map([...lines].toSorted((a, b) => a - b).map((line, place) => [line, place]))]),
+  )
   return keys.map((key, index) => {
-    const lines = [...new Set(linesOf.get(JSON.stringify(key)))].toSorted((a, b) => a - b)
-    const ordinal = lines.indexOf(drafts[index]?.line ?? 0)
+    const ordinal = placesOf.get(JSON.stringify(key))?.get(drafts[index]?.line ?? 0)
     return `f-${createHash('sha256')
       .update(JSON.stringify([...key, ordinal]))
       .digest('hex')
@@ -90,17 +95,22 @@ export const checkFindings = (drafts: readonly FindingDraft[], context: FindingC
     else placed.push(place(draft, file.path, context))
   }
   const ids = findingIds(placed, context.lineText)
+  const isAdded = additionsOf(context.diff)
   const byId = new Map<string, Finding>()
   for (const [index, draft] of placed.entries()) {
     const id = ids[index] ?? ''
-    const found = anchor(draft, id, context)
+    const found = anchor(draft, id, isAdded)
     const other = byId.get(id)
     byId.set(id, other ? merge(other, found) : found)
   }
   return { findings: [...byId.values()], refused }
 }
 
-const clean = (text: string): string => printable(redact(text)).trim() || '(no text)'
+const MOST_TEXT = 8000
+const MOST_RULE = 200
+
+/** What is redacted may have grown. */
+const clean = (text: string, most: number): string => printable(redact(text)).trim().slice(0, most).trim() || '(no text)'
 
 const placeFile = (given: string, { diff, files, isSymlink }: FindingContext): { path: string } | { reason: string } => {
   const normal = normalisePath(given)
@@ -116,7 +126,7 @@ const placeFile = (given: string, { diff, files, isSymlink }: FindingContext): {
 
 /** First and last line in order and inside the file; neither where the file has no such line. */
 const place = ({ line, endLine, ...draft }: FindingDraft, file: string, { lineText }: FindingContext): FindingDraft => {
-  const rest = { ...draft, file, rule: clean(draft.rule), text: clean(draft.text) }
+  const rest = { ...draft, file, rule: clean(draft.rule, MOST_RULE), text: clean(draft.text, MOST_TEXT) }
   const [from = endLine, to = line] = [line, endLine]
   if (from === undefined || to === undefined) return rest
   const first = Math.min(from, to)
@@ -137,12 +147,10 @@ const lastLine = (file: string, low: number, high: number, lineText: LineText): 
 }
 
 /** A line that the change did not add is said in the text; the finding is then one of the whole file. */
-const anchor = ({ line, endLine, ...draft }: FindingDraft, id: string, { diff }: FindingContext): Finding => {
+const anchor = ({ line, endLine, ...draft }: FindingDraft, id: string, isAdded: IsAdded): Finding => {
   const found = { ...draft, id, action: draft.action ?? 'ask-user' }
   if (line === undefined) return { ...found, inDiff: false }
-  const file = diff.find(({ path }) => path === draft.file)
-  const added = file ? addedLines(file) : new Set<number>()
-  const inDiff = added.has(line) || (endLine !== undefined && [...added].some((number) => number > line && number <= endLine))
+  const inDiff = isAdded(draft.file, line, endLine ?? line)
   if (!inDiff) return { ...found, text: `${found.text.slice(0, 7900)} (line ${line})`, inDiff }
   return { ...found, line, ...(endLine !== undefined && { endLine }), inDiff }
 }

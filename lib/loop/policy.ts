@@ -30,7 +30,7 @@ const limit = {
   files: z.int().min(1).describe('Changed files.'),
   bytes: z.int().min(1).describe('Bytes of the source snapshot.'),
   depth: z.int().min(1).describe('Commits fetched while looking for the merge base.'),
-  diff_bytes: z.int().min(1).describe('Bytes of the diff.'),
+  diff_bytes: z.int().min(1).describe('Bytes of the diff, a line counting as 32 at least.'),
   tokens: z.int().min(1).describe('Input and output tokens of the run.'),
   dollars: z.number().positive().describe('US dollars that the agents may cost in the run.'),
   minutes: z.int().min(1).describe("Minutes of agents' work in the run."),

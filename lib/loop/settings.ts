@@ -8,6 +8,7 @@ import { allowedAt, type JsonSchema } from './settings-schema.ts'
 
 const MOST_BYTES = 64 * 1024
 const MOST_PROBLEMS = 10
+const MOST_WORKED_OUT = 100
 
 interface Problem {
   line: number
@@ -63,12 +64,13 @@ export const parseSettings = (text: string, file: string): Settings => {
   }
   const parsed = settings.safeParse(document.toJS({ maxAliasCount: 0 }))
   if (parsed.success) return parsed.data
-  const problems = parsed.error.issues.flatMap((issue) =>
-    issue.code === 'unrecognized_keys'
-      ? issue.keys.map((key) => problemOf({ ...issue, path: [...issue.path, key] }, (path) => at(offsetOf(document, path, true))))
-      : [problemOf(issue, (path) => at(offsetOf(document, path, false)))],
+  const issues = parsed.error.issues.flatMap((issue): z.core.$ZodIssue[] =>
+    issue.code === 'unrecognized_keys' ? issue.keys.map((key) => ({ ...issue, path: [...issue.path, key] })) : [issue],
   )
-  throw badSettings(file, problems)
+  // Working out where one stands takes a walk through the file, so a file full of them has the first ones shown.
+  const worked = issues.slice(0, MOST_WORKED_OUT)
+  const problems = worked.map((issue) => problemOf(issue, (path) => at(offsetOf(document, path, issue.code === 'unrecognized_keys'))))
+  throw badSettings(file, problems, undefined, issues.length - worked.length)
 }
 
 const readYaml = (text: string, file: string): { document: Document.Parsed; lines: LineCounter } => {
@@ -118,12 +120,13 @@ const problemOf = (issue: z.core.$ZodIssue, place: (path: readonly PropertyKey[]
   return { line, column, key, message: 'wrong value', allowed: custom ?? allowedAt(settingsJsonSchema(), issue.path) }
 }
 
-const badSettings = (file: string, found: readonly Problem[], cause?: unknown): LoopError => {
+const badSettings = (file: string, found: readonly Problem[], cause?: unknown, others = 0): LoopError => {
   const problems = found.toSorted((a, b) => a.line - b.line || a.column - b.column)
   const lines = problems.slice(0, MOST_PROBLEMS).map(({ line, column, key, message, allowed }) => {
     const where = line > 0 ? `${file}:${line}:${column}` : file
     return `${where}: ${key && `${key}: `}${oneLine(message)}${allowed === null ? '' : `; allowed: ${allowed}`}`
   })
-  const more = problems.length > MOST_PROBLEMS ? [`and ${problems.length - MOST_PROBLEMS} more`] : []
+  const left = Math.max(0, problems.length - MOST_PROBLEMS) + others
+  const more = left > 0 ? [`and ${left} more`] : []
   return new LoopError('BadSettings', [...lines, ...more].join('\n'), { file, problems: problems.slice(0, MOST_PROBLEMS) }, { cause })
 }

@@ -18,6 +18,8 @@ export interface PatchParser {
 }
 
 const LF = 10
+/** What a line costs of the budget at least: a line that is kept takes more memory than its text. */
+export const LEAST_LINE_BYTES = 32
 /** Of a line that is not kept, this much is looked at. */
 const PREFIX = 512
 const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/
@@ -50,21 +52,24 @@ const takeLine = (place: Place, text: string, keep: boolean): void => {
 }
 
 /**
- * A parser of `git diff-tree --patch`. `budget` is how many bytes of hunks are kept in all: a file that would go past it is
+ * A parser of `git diff-tree --patch`. `budget` is how many bytes of hunks are kept in all, a line counting as 32 at least: a file that would go past it is
  * given without hunks and marked, and its bytes are free again for the files after it.
  */
 export const patchParser = (budget: number): PatchParser => {
   const sections: PatchSection[] = []
   let left = budget
+  /** Of the budget, by the present section. */
+  let cost = 0
   let section: PatchSection | null = null
   let place: Place | null = null
   let partial: Buffer[] = []
   let partialBytes = 0
 
-  const spend = (bytes: number): void => {
+  const spend = (bytes: number, more = 0): void => {
     if (!section) return
     section.bytes += bytes
-    if (section.tooLarge || section.bytes <= left) return
+    cost += bytes + more
+    if (section.tooLarge || cost <= left) return
     section.tooLarge = true
     section.hunks = []
   }
@@ -74,7 +79,8 @@ export const patchParser = (budget: number): PatchParser => {
     if (place && inHunk()) return takeLine(place, keep ? bytes.toString('utf8') : bytes.toString('latin1', 0, PREFIX), keep)
     const text = bytes.toString('latin1', 0, PREFIX)
     if (text.startsWith('diff --git ')) {
-      if (section && !section.tooLarge) left -= section.bytes
+      if (section && !section.tooLarge) left -= cost
+      cost = 0
       section = { hunks: [], binary: false, bytes: 0, tooLarge: false }
       place = null
       return void sections.push(section)
@@ -95,7 +101,7 @@ export const patchParser = (budget: number): PatchParser => {
       let start = 0
       for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, start)) {
         const piece = chunk.subarray(start, end)
-        if (inHunk()) spend(piece.length + 1)
+        if (inHunk()) spend(piece.length + 1, Math.max(0, LEAST_LINE_BYTES - partialBytes - piece.length - 1))
         flush(section?.tooLarge && partialBytes >= PREFIX ? Buffer.alloc(0) : piece)
         start = end + 1
       }

@@ -1,7 +1,7 @@
 /** The diff model of two commits, from git's own diff. */
 import type { DiffFile } from '../loop/diff.ts'
 import { LoopError } from '../loop/errors.ts'
-import { patchParser, type PatchSection } from './diff-patch.ts'
+import { LEAST_LINE_BYTES, patchParser, type PatchSection } from './diff-patch.ts'
 import { parseRaw, type RawChange } from './diff-raw.ts'
 import { git, runGit, complaint, type GitOptions } from './git.ts'
 
@@ -40,7 +40,7 @@ const omissionOf = (change: RawChange, sections: readonly PatchSection[], limit:
   if (sections.some((section) => section.binary)) return 'binary, or text in an encoding that git takes for binary, such as UTF-16'
   const bytes = sections.reduce((sum, section) => sum + section.bytes, 0)
   return sections.some((section) => section.tooLarge)
-    ? `too large: its diff of ${bytes} bytes is over limits.diff_bytes (${limit} in all)`
+    ? `too large: its diff of ${bytes} bytes is over limits.diff_bytes (${limit} in all, a line counting as ${LEAST_LINE_BYTES} at least)`
     : null
 }
 
