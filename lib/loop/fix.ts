@@ -54,7 +54,7 @@ const fixOn = async (ports: TurnPorts, claimed: Claimed, scene: Scene, invocatio
   const output: FixOutput = served.kind === 'done' ? served.output : { results: [], summary: '' }
 
   // A turn that stopped at a limit commits as well: nothing that an agent made is lost, and such a run is never approved.
-  const made = ended === 'checkpoint' ? null : await commit(ports, claimed, scene, { given, output, at: close.endedAt })
+  const made = ended === 'checkpoint' ? null : await commit(ports, claimed, scene, { given, output })
   const after =
     ended === 'checkpoint'
       ? record
@@ -111,13 +111,13 @@ const commit = async (
   ports: TurnPorts,
   { input, turn, fence }: Claimed,
   { workspace, policy, changeset, source }: Scene,
-  work: { given: RunRecord['findings']; output: FixOutput; at: number },
+  work: { given: RunRecord['findings']; output: FixOutput },
 ): Promise<{ commit: FixCommit; key: string } | null> => {
-  const { given, output, at } = work
+  const { given, output } = work
   const notFixed = new Set(output.results.filter((result) => result.status === 'not-fixed').map((result) => result.id))
   const fixed = given.filter((finding) => !notFixed.has(finding.id))
   const message = commitMessage(policy.commit_message, { summary: output.summary, round: input.round, run: input.runId, findings: fixed })
-  const made = await workspace.commitAll(message, Math.floor(at / 1000))
+  const made = await workspace.commitAll(message, source.info.headTime + turn)
   if (!made) return null
   const next: Changeset = { head: source.info.head, commits: [...(changeset?.commits ?? []), made] }
   const key = turnObjectKey('changesets', ROLE, input.runId, turn, fence)

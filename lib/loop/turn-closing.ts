@@ -27,8 +27,6 @@ export interface Closing {
   ended: TurnRecord['ended']
   limit: LimitName | null
   spent: Spent
-  /** ms since 1970 */
-  endedAt: number
   record: (facts: Pick<TurnRecord, 'raised' | 'fixed' | 'open' | 'commit' | 'summary'>) => TurnRecord
 }
 
@@ -49,7 +47,6 @@ export const closing = (
     ended,
     limit,
     spent,
-    endedAt,
     record: (facts) => ({
       role,
       turn,

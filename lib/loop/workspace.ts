@@ -82,6 +82,8 @@ export const sourceInfo = z.strictObject({
   settings: z.string().nullable(),
   /** True where the head has a settings file that differs from the base's: it is not used, and that is said. */
   headSettingsDiffer: z.boolean(),
+  /** When the head was committed, seconds since 1970. Fix commits count from it, so that the same fixes are the same commits. */
+  headTime: z.int().min(0),
   /** Changed files. */
   files: z.int().min(0),
   empty: z.boolean(),

@@ -66,6 +66,10 @@ const checkUnfolded = async (head: string, limits: Policy['limits'], options: Gi
   if (result.code !== 0) throw new LoopError('FetchFailed', 'the head commit is incomplete in the repository')
 }
 
+/** A head from before 1970, or with no time that can be read, counts as of 1970. */
+const timeOf = async (head: string, options: GitOptions): Promise<number> =>
+  Math.max(0, Math.trunc(Number(await gitText(['show', '-s', '--format=%ct', head], options))) || 0)
+
 const MOST_COMMITS = 1000
 
 const historyOf = async (mergeBase: string, head: string, options: GitOptions): Promise<string[]> =>
@@ -117,6 +121,7 @@ export const fetchSnapshot = async (
       headSettingsDiffer: await headSettingsDiffer(source.base, source.head, options),
       files: changes.length,
       empty: changes.length === 0,
+      headTime: await timeOf(source.head, options),
       history: await historyOf(mergeBase, source.head, options),
       pack: await packOf([...new Set([mergeBase, source.head])], limits, options),
     }

@@ -149,6 +149,7 @@ export class FakeWorkspaces implements Workspaces {
       mergeBase: source.base,
       head: source.head,
       base: source.base,
+      headTime: 1_700_000_000,
       history: [source.head, ...this.merged],
       pack: bytesOf('pack'),
       settings: this.settings,

@@ -30,6 +30,7 @@ const openWorkspace = (role: TurnRole, work: Work | null = null): FakeWorkspace 
   new FakeWorkspace({ 'a.js': 'one\n' }, { 'a.js': 'one\ntwo\n' }, HEAD, {
     info: {
       mergeBase: HEAD,
+      headTime: 1_700_000_000,
       head: HEAD,
       base: HEAD,
       pack: 'source/r/x.pack',
