@@ -21,7 +21,7 @@ afterEach(shut)
 
 const reportIn = ({ stdout }: Called): Report => reportSchema.parse(JSON.parse(stdout))
 /**
- * What a run came to, without when, how long and under which epoch and fence. Commits carry the time of their making, so their ids are
+ * What a run came to, without when, how long and under which epoch and fence. Commits carry the id of their run, so their own ids are
  * replaced by their place, and what they hold is looked at by tree.
  */
 const outcomeOf = async ({ run, outcome, reason, rounds, turns, findings, commits, certificates, fixes }: Report) => {
