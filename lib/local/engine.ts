@@ -134,7 +134,8 @@ export class Engine implements Executions {
     const invocation: Invocation = {
       deadline: Date.now() + Math.max(seconds * 1000 - MARGIN_MS, seconds * 500),
       signal: AbortSignal.any([execution.signal, AbortSignal.timeout(seconds * 1000)]),
-      progress: (message) => this.#options.onEvent?.({ kind: 'progress', execution: execution.name, at: Date.now(), state, message: redact(message) }),
+      progress: (message) =>
+        this.#options.onEvent?.({ kind: 'progress', execution: execution.name, at: Date.now(), state, message: redact(message) }),
     }
     const handler = this.#options.handler(state)
     if (state === 'Park') return this.#park(execution, handler, payloadOf(input), invocation)

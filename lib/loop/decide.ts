@@ -70,13 +70,17 @@ const assertFits = async (ports: Pick<Ports, 'artifacts'>, run: RunItem, answer:
   )
   const named = [...answer.findings, ...answer.decline, ...Object.keys(answer.notes).filter(Boolean)]
   const unknown = named.filter((id) => !open.has(id))
-  if (unknown.length) throw new LoopError('BadDecision', `No open finding has the id ${namedIn(unknown)}.`, { unknown: unknown.slice(0, MOST_NAMED) })
+  if (unknown.length)
+    throw new LoopError('BadDecision', `No open finding has the id ${namedIn(unknown)}.`, { unknown: unknown.slice(0, MOST_NAMED) })
   for (const { file } of answer.add) {
     const place = normalisePath(file)
     if ('reason' in place) throw new LoopError('BadDecision', `An added finding was refused: ${place.reason}.`, { file })
   }
   const both = answer.findings.filter((id) => answer.decline.includes(id))
-  if (both.length) throw new LoopError('BadDecision', `A finding cannot be both fixed and declined: ${namedIn(both)}.`, { both: both.slice(0, MOST_NAMED) })
+  if (both.length)
+    throw new LoopError('BadDecision', `A finding cannot be both fixed and declined: ${namedIn(both)}.`, {
+      both: both.slice(0, MOST_NAMED),
+    })
 }
 
 /**

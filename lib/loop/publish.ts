@@ -15,7 +15,7 @@ import { changeset as changesetSchema } from './workspace.ts'
 
 type PublishPorts = Pick<Ports, 'runs' | 'sessions' | 'artifacts' | 'forge' | 'effects'>
 
-export const fixBranch = (run: Pick<RunItem, 'runId' | 'request'>): string => run.request.publishTo ?? `reviewloop/${run.runId}`
+const fixBranch = (run: Pick<RunItem, 'runId' | 'request'>): string => run.request.publishTo ?? `reviewloop/${run.runId}`
 
 /** The state of the latest finished turn: what the items say, not what the input says. */
 const latestOf = (items: readonly (TurnItem | null)[]): RunState | null =>

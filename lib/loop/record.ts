@@ -56,7 +56,6 @@ export const certificate = z.strictObject({
   agentVersion: z.string(),
   at: z.iso.datetime(),
 })
-export type Certificate = z.infer<typeof certificate>
 
 export const fixCommit = z.strictObject({
   id: commitId,

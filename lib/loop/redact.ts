@@ -19,7 +19,10 @@ const SHAPES: readonly (readonly [kind: string, shape: RegExp, keep?: string])[]
   ['sendgrid-key', /\bSG\.[A-Za-z0-9_-]{16,64}\.[A-Za-z0-9_-]{16,64}/g],
   ['docker-token', /\bdckr_(?:pat|oat)_[A-Za-z0-9_-]{20,255}/g],
   ['vault-token', /\bhv[sbr]\.[A-Za-z0-9_-]{20,255}/g],
-  ['service-token', /\b(?:hf_|do[opr]_v1_|shp(?:at|ca|pa|ss)_|lin_api_|nr(?:ak|ii)-|PMAK-|dapi|figd_|sntrys_|dp\.pt\.|glsa_)(?=[A-Za-z0-9_-]{0,255}\d)[A-Za-z0-9_-]{24,255}/gi],
+  [
+    'service-token',
+    /\b(?:hf_|do[opr]_v1_|shp(?:at|ca|pa|ss)_|lin_api_|nr(?:ak|ii)-|PMAK-|dapi|figd_|sntrys_|dp\.pt\.|glsa_)(?=[A-Za-z0-9_-]{0,255}\d)[A-Za-z0-9_-]{24,255}/gi,
+  ],
   ['telegram-token', /\b\d{8,10}:AA[A-Za-z0-9_-]{33}\b/g],
   ['jwt', /\beyJ[A-Za-z0-9_-]{8,4096}\.eyJ[A-Za-z0-9_-]{4,4096}\.[A-Za-z0-9_-]{0,1024}/g],
   ['authorization', /\b((?:bearer|basic)\s{1,4})(?=[A-Za-z0-9+/_.~=-]{0,512}[0-9+/_=])[A-Za-z0-9+/_.~=-]{12,4096}/gi, '$1'],
@@ -59,11 +62,16 @@ const inBase64 = (value: string): string[] =>
  * the secrets that the process itself was given, whose shape nobody knows. Values under eight characters are left alone.
  */
 export const keepSecrets = (values: readonly (string | null | undefined)[]): void => {
-  const added = values
-    .map((value) => value?.trim() ?? '')
-    .filter((value) => value.length >= SHORTEST_SECRET)
-    .flatMap((value) => [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1), ...inBase64(value)])
-  spellings = [...new Set([...spellings, ...added])].filter((text) => text.length >= SHORTEST_SECRET).toSorted((a, b) => b.length - a.length)
+  const spellingsOf = (value: string): string[] => [
+    value,
+    encodeURIComponent(value),
+    JSON.stringify(value).slice(1, -1),
+    ...inBase64(value),
+  ]
+  const added = values.map((value) => value?.trim() ?? '').flatMap((value) => (value.length >= SHORTEST_SECRET ? spellingsOf(value) : []))
+  spellings = [...new Set([...spellings, ...added])]
+    .filter((text) => text.length >= SHORTEST_SECRET)
+    .toSorted((a, b) => b.length - a.length)
 }
 
 const SECRET_NAME = /(?:token|secret|password|passwd|passphrase|api_?key|access_?key|private_?key|bearer_token_bedrock)$/i

@@ -9,14 +9,14 @@ import type { Scene } from './turn-scene.ts'
 import type { Claimed } from './turns.ts'
 import { tokensOf } from './usage.ts'
 
-export const spentAfter = (before: Spent, usage: Usage, milliseconds: number): Spent => ({
+const spentAfter = (before: Spent, usage: Usage, milliseconds: number): Spent => ({
   tokens: before.tokens + tokensOf(usage),
   dollars: before.dollars === null && usage.dollars === null ? null : (before.dollars ?? 0) + (usage.dollars ?? 0),
   milliseconds: before.milliseconds + Math.max(0, Math.round(milliseconds)),
 })
 
 /** The cap that the run has reached; null while it is below all. */
-export const limitReached = (policy: Policy, spent: Spent): LimitName | null => {
+const limitReached = (policy: Policy, spent: Spent): LimitName | null => {
   if (spent.tokens >= policy.limits.tokens) return 'tokens'
   if ((spent.dollars ?? 0) >= policy.limits.dollars) return 'dollars'
   if (spent.milliseconds >= policy.limits.minutes * 60_000) return 'minutes'

@@ -20,12 +20,7 @@ const orElse = async (call: Promise<unknown>, ...harmless: (new (...args: never[
     await call
   } catch (cause) {
     if (harmless.some((kind) => cause instanceof kind)) return
-    throw new LoopError(
-      'StoreUnavailable',
-      'Step Functions did not answer as expected.',
-      { cause: String((cause as Error).name) },
-      { cause },
-    )
+    throw new LoopError('StoreUnavailable', 'Step Functions did not answer as expected.', { cause: (cause as Error).name }, { cause })
   }
 }
 

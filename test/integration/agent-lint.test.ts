@@ -360,7 +360,14 @@ describe('sessions', () => {
   })
 
   it('fixes a declaration inside the declaration whose fix would swallow it, and says fixed only of what is', async () => {
-    const lines = ['export function f() {', '  var outer = () => {', '    var inner = Math.random()', '    inner += 1', '    return inner', '  }']
+    const lines = [
+      'export function f() {',
+      '  var outer = () => {',
+      '    var inner = Math.random()',
+      '    inner += 1',
+      '    return inner',
+      '  }',
+    ]
     const text = [...lines, '  outer = outer.bind(null)', '  return outer', '}', ''].join('\n')
     const one = new MemoryFiles({ 'a.js': text })
     const findings = tracked((await review(one)).findings, one).filter(({ rule }) => rule === 'no-var')

@@ -6,7 +6,7 @@ import type { TestRepository } from './git-repository.ts'
 
 export const limitsOf = (limits: Partial<Policy['limits']> = {}): Policy['limits'] => ({ ...policy.parse({}).limits, ...limits })
 
-export const adapter = gitWorkspaces({ token: async () => null })
+const adapter = gitWorkspaces({ token: async () => null })
 export const never = (): AbortSignal => new AbortController().signal
 
 export const fetchFrom = (

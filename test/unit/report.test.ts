@@ -174,10 +174,10 @@ describe('what a terminal is spared', () => {
 
   test('forty findings of a kind and the count of the rest; with history all of them', () => {
     const record = applyReview(emptyRecord(), { role: 'reviewer', turn: 1, round: 0, findings: crowd(60), accounts: [], given: [] })
-    const report = makeReport({ run: aRun(), record })
-    expect(renderText(report)).toContain('and 20 more, in the report')
-    expect(renderText(report)).not.toContain('src/f59.ts')
-    expect(renderText(report, { history: true })).toContain('src/f59.ts')
+    const crowded = makeReport({ run: aRun(), record })
+    expect(renderText(crowded)).toContain('and 20 more, in the report')
+    expect(renderText(crowded)).not.toContain('src/f59.ts')
+    expect(renderText(crowded, { history: true })).toContain('src/f59.ts')
   })
 
   test('files that nobody looked at stand in one list, with their ids and what to do', () => {

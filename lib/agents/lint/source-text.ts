@@ -1,7 +1,7 @@
 /** From bytes to text that a linter may be given, or the reason why not. */
 
 export const MAX_BYTES = 512 * 1024
-export const MAX_LINE = 20_000
+const MAX_LINE = 20_000
 
 export interface SourceText {
   /** Without the byte order mark: linters count from after it. */
