@@ -5,6 +5,7 @@ import { createAgents } from '../../lib/agents/registry.ts'
 import { openDataFolder } from '../../lib/local/data-folder.ts'
 import { dataFolderPath } from '../../lib/local/data-path.ts'
 import { asLoopError } from '../../lib/loop/errors.ts'
+import { redact } from '../../lib/loop/redact.ts'
 import { SETTINGS_FILE } from '../../lib/loop/policy.ts'
 import { parseSettings } from '../../lib/loop/settings.ts'
 import { ENV } from '../../lib/names.ts'
@@ -89,7 +90,7 @@ export const doctorCommand = (program: Command, done: (code: ExitCode) => void):
           (found) => `${paint('green', 'ok   ')} ${name.padEnd(12)} ${found}`,
           (error: unknown) => {
             wrong++
-            return `${paint('red', 'wrong')} ${name.padEnd(12)} ${asLoopError(error).message}`
+            return `${paint('red', 'wrong')} ${name.padEnd(12)} ${redact(asLoopError(error).message)}`
           },
         )
         process.stdout.write(`${line}\n`)

@@ -85,6 +85,8 @@ const start = async (session: Session, repository: LocalRepository, flags: RunFl
 export const runHere = async (path: string, flags: RunFlags): Promise<ExitCode> => {
   outputsOf(flags)
   overridesOf(flags)
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(path))
+    throw new LoopError('BadRequest', 'run takes a folder of this machine, not an address: clone the repository and run it there.')
   const wanted = { ...(flags.head === undefined ? {} : { head: flags.head }), ...(flags.base === undefined ? {} : { base: flags.base }) }
   const repository = await signOfLife('reading the repository', flags.quiet, () => readLocalRepository(resolve(path), wanted))
   if (repository.base.mergeBase === repository.head) {

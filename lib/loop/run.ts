@@ -1,17 +1,26 @@
 /** The run: what is asked for, and the state that travels through the state machine. */
 import * as z from 'zod'
 import { MAX_PARK_DAYS, STEPS } from '../names.ts'
+import { isBranchName } from './branch-name.ts'
 import { settings } from './policy.ts'
 
 export const runId = z.string().regex(/^r-[0-9a-f]{16}$/)
 export const commitId = z.string().regex(/^[0-9a-f]{40}$/)
 
+const branchName = z.string().min(1).max(255).refine(isBranchName, 'no name that git allows for a branch')
+/** A credential in an address would end up in the store, in the report and in every log. */
+const hasCredential = (repository: string): boolean => /^[a-z][a-z0-9+.-]*:\/\/[^/]*@/i.test(repository)
+
 /** What starts a run, from any door. Canonical: the run id is a hash of it (`runIdOf`). */
 export const runRequest = z.strictObject({
   /** A https URL, or (embedded engine only) an absolute path. Never with a credential in it. */
-  repository: z.string().min(1).max(2048),
+  repository: z
+    .string()
+    .min(1)
+    .max(2048)
+    .refine((text) => !hasCredential(text), 'a credential stands in the address: give the token by itself'),
   /** Branch to review, without refs/heads/; null where a local head is no branch (a bare commit). */
-  branch: z.string().min(1).max(255).nullable(),
+  branch: branchName.nullable(),
   /** Tip of the base branch: settings come from here. The diff is from the merge base. */
   base: commitId,
   head: commitId,
@@ -19,7 +28,7 @@ export const runRequest = z.strictObject({
   overrides: settings.default({}),
   attempt: z.int().min(1).default(1),
   /** Branch to put the fixes on; null: `reviewloop/<run>`. */
-  publishTo: z.string().min(1).max(255).nullable().default(null),
+  publishTo: branchName.nullable().default(null),
 })
 export type RunRequest = z.infer<typeof runRequest>
 

@@ -1,5 +1,6 @@
 /** Where a repository is, and what of it may be shown. Pure: the functions without git use it too. */
 import { isAbsolute, normalize } from 'node:path'
+import { isBranchName } from '../loop/branch-name.ts'
 import { LoopError } from '../loop/errors.ts'
 import { keepSecrets } from '../loop/redact.ts'
 import { ENV } from '../names.ts'
@@ -62,11 +63,6 @@ export const tokenFor = async (url: URL, source: TokenSource): Promise<string | 
  * Errors: BadRequest for a name that git does not allow.
  */
 export const branchRef = (branch: string): string => {
-  const legal =
-    branch !== '' &&
-    branch.length <= 255 &&
-    !/[\p{Cc} ~^:?*[\\]|\.\.|@\{|\/\/|^\/|\/$|\.$/u.test(branch) &&
-    branch.split('/').every((part) => !part.startsWith('.') && !part.endsWith('.lock'))
-  if (!legal) throw new LoopError('BadRequest', `${JSON.stringify(branch)} is no name for a branch`)
+  if (!isBranchName(branch)) throw new LoopError('BadRequest', `${JSON.stringify(branch)} is no name for a branch`)
   return `refs/heads/${branch}`
 }
