@@ -37,7 +37,8 @@ const statusOf = (change: RawChange): DiffFile['status'] => {
 const omissionOf = (change: RawChange, sections: readonly PatchSection[], limit: number): string | null => {
   if (change.oldMode === SUBMODULE || change.newMode === SUBMODULE) return 'submodule'
   if (change.problem) return `its name ${change.problem}`
-  if (sections.some((section) => section.binary)) return 'binary, or text in an encoding that git takes for binary, such as UTF-16'
+  if (sections.some((section) => section.binary))
+    return 'binary, text in an encoding that git takes for binary such as UTF-16, or over 16 MB'
   const bytes = sections.reduce((sum, section) => sum + section.bytes, 0)
   return sections.some((section) => section.tooLarge)
     ? `too large: its diff of ${bytes} bytes is over limits.diff_bytes (${limit} in all, a line counting as ${LEAST_LINE_BYTES} at least)`

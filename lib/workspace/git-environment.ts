@@ -52,6 +52,10 @@ const HARDENED: Record<string, string> = {
   // Keeps what is fetched in a pack, whose size can be watched while it grows.
   'fetch.unpackLimit': '1',
   'transfer.unpackLimit': '1',
+  // Larger files are streamed, and count as binary in a diff: a diff of two files of 16 MB takes up to 1.4 GB.
+  'core.bigFileThreshold': '16m',
+  'pack.threads': '2',
+  'pack.windowMemory': '64m',
   'diff.suppressBlankEmpty': 'false',
   'diff.renameLimit': '2000',
 }
@@ -81,6 +85,8 @@ export const gitEnvironment = (config: Record<string, string> = {}, more: Record
     GIT_NO_REPLACE_OBJECTS: '1',
     GIT_NO_LAZY_FETCH: '1',
     GIT_LITERAL_PATHSPECS: '1',
+    // No single piece of memory larger than this: an object, or a list of branches, that unfolds without end.
+    GIT_ALLOC_LIMIT: '256m',
     GIT_CONFIG_COUNT: String(entries.length),
     ...Object.fromEntries(
       entries.flatMap(([key, value], index) => [

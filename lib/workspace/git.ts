@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { LoopError } from '../loop/errors.ts'
 import { redact } from './address.ts'
 import { gitEnvironment } from './git-environment.ts'
+import { watchMemory } from './memory-watch.ts'
 
 /** Until when git may run (ms since 1970), and what stops it before. */
 export interface GitBounds {
@@ -27,6 +28,8 @@ export interface GitOptions extends GitBounds {
   tooLarge?: string
   /** Takes stdout as it comes; it is then neither kept nor bounded. */
   onStdout?: (chunk: Buffer) => void
+  /** Bytes of memory that git and its helpers may take together; default 1.5 GB, which every function that has git can spare. */
+  memory?: number
   /** Texts that no error may show. */
   secrets?: readonly string[]
 }
@@ -39,6 +42,9 @@ export interface GitResult {
 }
 
 const MAX_BYTES = 64 * 1024 * 1024
+const MEMORY = 1536 * 1024 * 1024
+/** What git says when it is refused memory, by its own limit on one allocation or by the system. */
+const NO_MEMORY = /attempting to allocate \d+ over limit|out of memory/i
 const STDERR_BYTES = 64 * 1024
 const LONGEST_MS = 10 * 60 * 1000
 /** What git is given after a SIGTERM to take its lock files away. */
@@ -53,7 +59,7 @@ const stoppedBy = (signal: AbortSignal): LoopError => {
 
 /**
  * Runs git and gives what it answered, whatever its exit code.
- * Errors: GitTimedOut, Interrupted, ChangeTooLarge (more output than allowed), GitFailed (git cannot be started).
+ * Errors: GitTimedOut, Interrupted, ChangeTooLarge (more output or memory than allowed), GitFailed (git cannot be started).
  */
 export const runGit = (args: readonly string[], options: GitOptions = {}): Promise<GitResult> =>
   new Promise((resolve, reject) => {
@@ -89,6 +95,9 @@ export const runGit = (args: readonly string[], options: GitOptions = {}): Promi
       killing = setTimeout(() => kill('SIGKILL'), GRACE_MS)
     }
     const onAbort = (): void => stop(stoppedBy(signal!))
+    const { memory = MEMORY } = options
+    const tooMuch = new LoopError('ChangeTooLarge', `${name} needs more than ${Math.floor(memory / 1024 / 1024)} MB of memory`)
+    const endWatch = child.pid === undefined ? () => undefined : watchMemory(child.pid, memory, () => stop(tooMuch))
     const timer = setTimeout(() => stop(new LoopError('GitTimedOut', `${name} did not end in time and was stopped`)), left)
     signal?.addEventListener('abort', onAbort, { once: true })
 
@@ -114,6 +123,7 @@ export const runGit = (args: readonly string[], options: GitOptions = {}): Promi
 
     const settle = (end: () => void): void => {
       clearTimeout(timer)
+      endWatch()
       if (killing) clearTimeout(killing)
       signal?.removeEventListener('abort', onAbort)
       end()
@@ -126,6 +136,7 @@ export const runGit = (args: readonly string[], options: GitOptions = {}): Promi
     // Helpers that outlive git would hold its pipes open and write on into a folder that is about to be removed.
     child.on('exit', () => kill('SIGKILL'))
     child.on('close', (code) => {
+      if (code !== 0 && NO_MEMORY.test(stderr)) failure ??= tooMuch
       settle(() =>
         failure ? reject(failure) : resolve({ code: code ?? -1, stdout: Buffer.concat(stdout), stderr: redact(stderr, secrets) }),
       )

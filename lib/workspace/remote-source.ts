@@ -1,5 +1,5 @@
 /** A repository behind a URL as source: a shallow fetch that deepens until it holds the merge base. */
-import { readdir, stat } from 'node:fs/promises'
+import { readdir, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LoopError } from '../loop/errors.ts'
 import type { Policy } from '../loop/policy.ts'
@@ -16,6 +16,8 @@ const FIRST_DEPTH = 32
 /** Bounds while the settings, and so the limits, are not known yet. */
 const BASE_DEPTH = 16_384
 const BASE_BYTES = 4_000_000_000
+/** Of the free space, what the base may take of it. */
+const BASE_SHARE = 0.5
 const WATCH_MS = 100
 
 /** Git options that carry a token to one server, by the environment alone. */
@@ -41,8 +43,25 @@ const bytesOf = async (gitDir: string): Promise<number> => {
   return sizes.reduce((sum, size) => sum + size, 0)
 }
 
-const overBytes = (bytes: number): LoopError =>
-  new LoopError('ChangeTooLarge', `the repository is over limits.bytes (${bytes})`, { limit: 'limits.bytes', bytes })
+/** Bytes that a fetch may bring, and what is said past them. */
+interface Room {
+  bytes: number
+  over: LoopError
+}
+
+const roomOfLimit = (bytes: number): Room => ({
+  bytes,
+  over: new LoopError('ChangeTooLarge', `the repository is over limits.bytes (${bytes})`, { limit: 'limits.bytes', bytes }),
+})
+
+const roomOfBase = async (gitDir: string): Promise<Room> => {
+  const { bavail, bsize } = await statfs(gitDir)
+  const bytes = Math.floor(Math.min(BASE_BYTES, bavail * bsize * BASE_SHARE))
+  return {
+    bytes,
+    over: new LoopError('ChangeTooLarge', `the base takes more than ${bytes} bytes, for which there is no room here`, { bytes }),
+  }
+}
 
 /** One fetch, stopped when what it has brought is over the limit. */
 const fetchOnce = async (
@@ -50,11 +69,11 @@ const fetchOnce = async (
   remote: Remote,
   refspecs: string[],
   depth: number,
-  bytes: number,
+  { bytes, over: overRoom }: Room,
   bounds: GitBounds,
 ): Promise<GitResult> => {
   const over = new AbortController()
-  const watch = setInterval(() => void bytesOf(gitDir).then((size) => size > bytes && over.abort(overBytes(bytes))), WATCH_MS)
+  const watch = setInterval(() => void bytesOf(gitDir).then((size) => size > bytes && over.abort(overRoom)), WATCH_MS)
   try {
     const args = ['fetch', '--quiet', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', '--no-recurse-submodules', '--force']
     const result = await runGit([...args, `--depth=${depth}`, '--', remote.url.href, ...refspecs], {
@@ -63,7 +82,7 @@ const fetchOnce = async (
       env: { GIT_DIR: gitDir },
       signal: bounds.signal ? AbortSignal.any([bounds.signal, over.signal]) : over.signal,
     })
-    if ((await bytesOf(gitDir)) > bytes) throw overBytes(bytes)
+    if ((await bytesOf(gitDir)) > bytes) throw overRoom
     return result
   } finally {
     clearInterval(watch)
@@ -79,14 +98,14 @@ const isShallow = (gitDir: string): Promise<boolean> =>
 /** Fetches by commit id, or by branch where the server gives nothing else; throws what is final. */
 const fetcher = (gitDir: string, remote: Remote, bounds: GitBounds) => {
   let byBranch = false
-  return async (commits: readonly string[], depth: number, bytes: number): Promise<void> => {
+  return async (commits: readonly string[], depth: number, room: Room): Promise<void> => {
     const where = remote.url.href
     const refspecs = (): string[] =>
       byBranch ? ['refs/heads/*:refs/reviewloop/heads/*'] : commits.map((commit) => `${commit}:refs/reviewloop/${commit}`)
-    let result = await fetchOnce(gitDir, remote, refspecs(), depth, bytes, bounds)
+    let result = await fetchOnce(gitDir, remote, refspecs(), depth, room, bounds)
     if (result.code !== 0 && !byBranch && wantsBranches(result)) {
       byBranch = true
-      result = await fetchOnce(gitDir, remote, refspecs(), depth, bytes, bounds)
+      result = await fetchOnce(gitDir, remote, refspecs(), depth, room, bounds)
     }
     if (result.code === 0) return
     if (hasNoSuchObject(result)) throw new LoopError('NoCommit', `${where} does not have commit ${commits.join(' or ')}`, { commits })
@@ -111,14 +130,16 @@ export const fetchRemote = async (
   const fetch = fetcher(gitDir, remote, bounds)
   const present = (commit: string): Promise<boolean> => hasCommit(gitDir, commit, bounds)
 
+  const baseRoom = await roomOfBase(gitDir)
   for (let depth = FIRST_DEPTH; ; depth *= 2) {
-    await fetch([base], depth, BASE_BYTES)
+    await fetch([base], depth, baseRoom)
     if (await present(base)) break
     if (depth >= BASE_DEPTH || !(await isShallow(gitDir))) throw new LoopError('NoCommit', `no branch of ${where} holds ${base}`, { base })
   }
   const limits = await limitsOf()
+  const room = roomOfLimit(limits.bytes)
   for (let depth = FIRST_DEPTH; ; depth = Math.min(depth * 2, limits.depth)) {
-    await fetch([head, base], depth, limits.bytes)
+    await fetch([head, base], depth, room)
     const last = depth >= limits.depth || !(await isShallow(gitDir))
     if (!(await present(head))) {
       if (last) throw new LoopError('NoCommit', `no branch of ${where} holds ${head} within ${depth} commits`, { head })

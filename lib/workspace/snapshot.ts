@@ -7,7 +7,7 @@ import { SETTINGS_FILE, type Policy } from '../loop/policy.ts'
 import type { FetchedSource } from '../loop/workspace.ts'
 import { branchRef, parseAddress, tokenFor, type TokenSource } from './address.ts'
 import { changedFiles } from './diff-read.ts'
-import { git, gitText, runGit, type GitOptions } from './git.ts'
+import { complaint, git, gitText, runGit, type GitOptions } from './git.ts'
 import { borrowLocal, initRepository } from './local-source.ts'
 import { fetchRemote } from './remote-source.ts'
 
@@ -50,20 +50,51 @@ const headSettingsDiffer = async (base: string, head: string, options: GitOption
   return theirs !== null && theirs.id !== (await entryAt(base, SETTINGS_FILE, options))?.id
 }
 
-/** A small pack can unfold into a tree that fills any disk: what would be checked out is measured first. */
-const checkUnfolded = async (head: string, limits: Policy['limits'], options: GitOptions): Promise<void> => {
-  const over = tooLarge('limits.bytes', limits.bytes, 'the checked-out commit')
+/** What a file system takes: bytes of a path, and of each name in it. */
+const LONGEST_PATH = 4095
+const LONGEST_NAME = 255
+/** Each file and folder costs at least a block, so that a tree of empty ones is bounded too. */
+const BLOCK = 512
+
+/**
+ * A small pack can unfold into a tree that fills any disk, or that nothing gets to the end of: each commit is measured before it is
+ * walked or checked out. Of the merge base, which is only compared with, files and folders are counted.
+ */
+const checkUnfolded = async (commit: string, checkedOut: boolean, limits: Policy['limits'], options: GitOptions): Promise<void> => {
+  const what = checkedOut ? 'the checked-out commit' : 'the merge base'
+  const over = tooLarge('limits.bytes', limits.bytes, what)
+  const tooLong = new LoopError('ChangeTooLarge', `${what} holds a path that is longer than a file system takes`)
   let bytes = 0
   let rest = ''
   const onStdout = (chunk: Buffer): void => {
     const records = (rest + chunk.toString('latin1')).split('\0')
     rest = records.pop() ?? ''
-    // Each file costs at least a block, so that a tree of empty files is bounded too.
-    for (const record of records) bytes += 512 + (Number(record.split('\t')[0]!.trim().split(/ +/)[3]) || 0)
+    for (const record of records) {
+      const [facts = '', ...path] = record.split('\t')
+      bytes += BLOCK + (checkedOut ? Number(facts.split(/ +/)[3]) || 0 : 0)
+      if (isTooLong(path.join('\t'))) throw tooLong
+    }
+    if (rest.length > LONGEST_PATH + BLOCK) throw tooLong
     if (bytes > limits.bytes) throw over
   }
-  const result = await runGit(['ls-tree', '-r', '-l', '-z', head], { ...options, onStdout })
-  if (result.code !== 0) throw new LoopError('FetchFailed', 'the head commit is incomplete in the repository')
+  const result = await runGit(['ls-tree', '-r', '-t', '-z', ...(checkedOut ? ['-l'] : []), commit], { ...options, onStdout })
+  // Folders in folders without end are more than git's stack holds.
+  if (result.code < 0) throw tooLong
+  if (result.code !== 0) throw new LoopError('FetchFailed', `${what} is incomplete in the repository`)
+}
+
+const isTooLong = (path: string): boolean => path.length > LONGEST_PATH || path.split('/').some((name) => name.length > LONGEST_NAME)
+
+/** A commit that git itself refuses to check out, for a path in `.git` in whatever spelling, is refused before anything is made of it. */
+const checkNames = async (head: string, options: GitOptions): Promise<void> => {
+  const result = await runGit(['read-tree', head], options)
+  if (result.code === 0) return
+  const name = /invalid path '(.*)'/.exec(result.stderr)?.[1]
+  if (name === undefined) throw new LoopError('FetchFailed', `the head commit cannot be checked out: ${complaint(result.stderr)}`)
+  throw new LoopError(
+    'OutsideWorkspace',
+    `the head commit holds a path that git refuses to check out: ${JSON.stringify(name.slice(0, 200))}`,
+  )
 }
 
 /** A head from before 1970, or with no time that can be read, counts as of 1970. */
@@ -110,7 +141,8 @@ export const fetchSnapshot = async (
       address.kind === 'path'
         ? { mergeBase: await borrowLocal(gitDir, address.path, source, bounds), limits: await readLimits() }
         : await fetchRemote(gitDir, { url: address.url, token: await tokenFor(address.url, token) }, source, readLimits, bounds)
-    await checkUnfolded(source.head, limits, options)
+    for (const commit of new Set([source.head, mergeBase])) await checkUnfolded(commit, commit === source.head, limits, options)
+    await checkNames(source.head, options)
     const changes = await changedFiles(mergeBase, source.head, options)
     if (changes.length > limits.files) throw tooLarge('limits.files', limits.files, `the change of ${changes.length} files`)
     return {
