@@ -17,6 +17,7 @@ const tool = (path: string, ...args: string[]): string[] => [process.execPath, j
 
 const STEPS: Record<string, string[]> = {
   test: ['npm', 'test'],
+  'dynamodb-local': ['npm', 'run', 'test:dynamodb-local'],
   lint: tool('oxlint/bin/oxlint', '-c', '.ci/oxlintrc.json', ...SOURCES),
   formatted: tool('oxfmt/bin/oxfmt', '-c', '.ci/oxfmtrc.json', '--check', ...FORMATTED),
   types: tool('typescript7/bin/tsc', '-p', '.'),
@@ -28,7 +29,18 @@ const STEPS: Record<string, string[]> = {
   unchanged: ['bash', '-c', 'left=$(git status --porcelain) && printf %s "$left" && test -z "$left"'],
   format: tool('oxfmt/bin/oxfmt', '-c', '.ci/oxfmtrc.json', ...FORMATTED),
 }
-const CI = ['test', 'lint', 'formatted', 'types', 'arch', 'knip', 'generated', 'synth', ...(process.env['CI'] ? ['unchanged'] : [])]
+const CI = [
+  'test',
+  'dynamodb-local',
+  'lint',
+  'formatted',
+  'types',
+  'arch',
+  'knip',
+  'generated',
+  'synth',
+  ...(process.env['CI'] ? ['unchanged'] : []),
+]
 
 /** Runs one step and copies what it prints; answers its exit code and the counts of its last line, where it has any. */
 const run = async (name: string, home: string): Promise<{ code: number; passed: number; failed: number; skipped: number }> => {

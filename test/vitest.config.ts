@@ -5,7 +5,8 @@ export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
     include: ['test/**/*.test.ts'],
-    exclude: ['**/node_modules/**'],
+    // Has a configuration of its own.
+    exclude: ['**/node_modules/**', 'test/dynamodb-local/**'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     env: { CDK_VALIDATION: 'false', AWS_REGION: 'us-east-1', AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' },

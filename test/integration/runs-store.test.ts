@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { BranchItem, RunItem } from '../../lib/loop/items.ts'
 import type { RunStore } from '../../lib/loop/ports.ts'
-import { startTables, type Tables } from '../support/dynalite.ts'
+import { startTables, type Tables } from '../support/tables.ts'
 import { memoryRuns } from '../support/memory-store.ts'
 import { HEAD, runItemOf, turnRecordOf } from '../support/ports.ts'
 

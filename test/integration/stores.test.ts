@@ -10,7 +10,7 @@ import { createTables } from '../../lib/stores/dynamodb/schema.ts'
 import { dynamoSessions } from '../../lib/stores/dynamodb/sessions.ts'
 import { directoryArtifacts } from '../../lib/stores/directory/artifacts.ts'
 import { s3Artifacts } from '../../lib/stores/s3/artifacts.ts'
-import { startTables, type Tables, TABLES } from '../support/dynalite.ts'
+import { startTables, type Tables } from '../support/tables.ts'
 import { type FakeS3, startS3 } from '../support/fake-s3.ts'
 import { memoryArtifacts, memorySessions } from '../support/memory-store.ts'
 import { RUN_ID, stateOf, turnRecordOf } from '../support/ports.ts'
@@ -109,13 +109,13 @@ describe('the tables alone', () => {
   it('are made once: what is there stays', async () => {
     const item = turnItem({ runId: `r-${'e'.repeat(16)}` })
     await tables.sessions.write(item, item)
-    await createTables(tables.client, TABLES)
+    await createTables(tables.client, tables.names)
     expect(await tables.sessions.read(item)).toEqual(item)
   })
 
   it('a table that does not answer is StoreUnavailable', async () => {
     const client = socketClient(join(folder, 'no-socket'))
-    const gone = dynamoSessions({ client, table: TABLES.sessions })
+    const gone = dynamoSessions({ client, table: tables.names.sessions })
     await expect(gone.read({ runId: RUN_ID, role: 'reviewer' })).rejects.toMatchObject({ name: 'StoreUnavailable' })
     await expect(gone.write({ runId: RUN_ID, role: 'reviewer' }, turnItem())).rejects.toMatchObject({ name: 'StoreUnavailable' })
     client.destroy()

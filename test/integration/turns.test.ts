@@ -5,7 +5,7 @@ import type { RunState } from '../../lib/loop/run.ts'
 import { type Claimed, LEASE_SKEW_MS, takeTurn, type Worked } from '../../lib/loop/turns.ts'
 import { roleKey } from '../../lib/names.ts'
 import { FakeEffects } from '../support/clock.ts'
-import { startTables, type Tables, TABLES } from '../support/dynalite.ts'
+import { startTables, type Tables } from '../support/tables.ts'
 import { FakeAgent, usageOf } from '../support/fake-agent.ts'
 import { type Faults, memoryArtifacts, memoryRuns, memorySessions } from '../support/memory-store.ts'
 import { invocationOf, RUN_ID, stateOf, turnRecordOf } from '../support/ports.ts'
@@ -55,12 +55,12 @@ describe('on the tables', () => {
     for (let turn = 1; turn <= 2; turn++) {
       tables.calls.length = 0
       await driver.take('reviewer', { agents: [new FakeAgent()] })
-      expect(tables.calls.filter((call) => call.table === TABLES.sessions)).toEqual([
-        { table: TABLES.sessions, command: 'GetItemCommand', consistent: true },
-        { table: TABLES.sessions, command: 'PutItemCommand', consistent: false },
-        { table: TABLES.sessions, command: 'PutItemCommand', consistent: false },
+      expect(tables.calls.filter((call) => call.table === tables.names.sessions)).toEqual([
+        { table: tables.names.sessions, command: 'GetItemCommand', consistent: true },
+        { table: tables.names.sessions, command: 'PutItemCommand', consistent: false },
+        { table: tables.names.sessions, command: 'PutItemCommand', consistent: false },
       ])
-      expect(tables.calls.filter((call) => call.table === TABLES.runs)).toHaveLength(1)
+      expect(tables.calls.filter((call) => call.table === tables.names.runs)).toHaveLength(1)
     }
   })
 
@@ -70,7 +70,7 @@ describe('on the tables', () => {
     tables.calls.length = 0
     expect(await take(counted(log))).toEqual(first)
     expect(log).toHaveLength(1)
-    expect(tables.calls.filter((call) => call.table === TABLES.sessions).map((call) => call.command)).toEqual(['GetItemCommand'])
+    expect(tables.calls.filter((call) => call.table === tables.names.sessions).map((call) => call.command)).toEqual(['GetItemCommand'])
     expect(await tables.runs.turns(state.runId)).toHaveLength(1)
   })
 
