@@ -1,4 +1,4 @@
-/** `npm test`, with vitest's own filters and flags after `--`, `--config` among them. Its last line is `N passed, N failed[, N skipped]`. */
+/** `npm test`, with vitest's own filters and flags after `--`. Its last line is `N passed, N failed[, N skipped]`. */
 import { fileURLToPath } from 'node:url'
 import { parseCLI, startVitest } from 'vitest/node'
 import { isInstalled } from './support/needs.ts'
@@ -7,7 +7,7 @@ import { closingLine, tally } from './support/tally.ts'
 const { filter, options } = parseCLI(['vitest', 'run', ...process.argv.slice(2)])
 const vitest = await startVitest('test', filter, {
   ...options,
-  config: options.config ?? fileURLToPath(new URL('vitest.config.ts', import.meta.url)),
+  config: fileURLToPath(new URL('vitest.config.ts', import.meta.url)),
   root: fileURLToPath(new URL('..', import.meta.url)),
   watch: false,
 })

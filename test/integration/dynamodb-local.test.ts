@@ -15,7 +15,8 @@ import {
 import { afterAll, beforeAll, describe, expect, inject } from 'vitest'
 import { createTables } from '../../lib/stores/dynamodb/schema.ts'
 import { isInstalled, testWith } from '../support/needs.ts'
-import { dynaliteEngine, dynamodbLocalEngine, type TableEngine } from '../support/tables.ts'
+import { suitesOnTables } from '../support/table-suites.ts'
+import { dynaliteEngine, dynamodbLocalEngine, startTables, type TableEngine } from '../support/tables.ts'
 
 interface Side {
   engine: TableEngine
@@ -71,6 +72,18 @@ const kept =
   }
 const same = (value: unknown) => ({ dynalite: value, local: value })
 const onBoth = testWith('java')
+
+onBoth('the suites that open tables have them on DynamoDB Local, each its own', async () => {
+  expect(suitesOnTables().length).toBeGreaterThan(5)
+  const [tables, others] = [await startTables(), await startTables()]
+  try {
+    expect(await tables.client.config.endpoint?.()).toMatchObject({ hostname: '127.0.0.1' })
+    expect(tables.names).not.toEqual(others.names)
+  } finally {
+    await tables.close()
+    await others.close()
+  }
+})
 
 describe('they differ, and nothing leans on it:', () => {
   onBoth('DynamoDB Local has transactions, dynalite has not', async () => {

@@ -3,6 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+/** What holds the two engines against each other, and so runs where both are. */
+export const DYNAMODB_LOCAL = 'test/integration/dynamodb-local.test.ts'
+
 const FOLDER = 'test/integration'
 /** What opens tables, or has them opened. */
 const OPENS = /from '\.\.\/support\/(?:tables|session-run)\.ts'/
@@ -13,3 +16,4 @@ export const suitesOnTables = (): string[] =>
   readdirSync(join(root, FOLDER))
     .filter((file) => file.endsWith('.test.ts') && OPENS.test(readFileSync(join(root, FOLDER, file), 'utf8')))
     .map((file) => `${FOLDER}/${file}`)
+    .filter((file) => file !== DYNAMODB_LOCAL)
