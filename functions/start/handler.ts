@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { type AllowedRepository, startBody, startFromDoor } from '../../lib/loop/door.ts'
-import type { Ports } from '../../lib/loop/ports.ts'
+import type { StartPorts } from '../../lib/loop/start.ts'
 import { viewOf } from '../../lib/loop/view.ts'
 import { parseEvent } from '../../lib/runtime/event.ts'
 import { answering, httpEvent, json, jsonBody } from '../../lib/runtime/http.ts'
@@ -13,7 +13,7 @@ const UNATTENDED = { ask: 'never' } as const
 
 /** The one way to start a run: POST /runs, and the schedules. */
 export const handler =
-  (ports: Pick<Ports, 'runs' | 'sessions' | 'forge' | 'executions' | 'effects' | 'defaultAgents'>, allowed: readonly AllowedRepository[]) =>
+  (ports: StartPorts, allowed: readonly AllowedRepository[]) =>
   async (event: unknown): Promise<unknown> => {
     const scheduled = scheduleEvent.safeParse(event)
     if (scheduled.success) {

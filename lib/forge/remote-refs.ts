@@ -81,14 +81,13 @@ const branchHead = async (url: URL, branch: string, token: string | null, option
 }
 
 /**
- * A forge that knows the heads of branches and cannot publish. Errors of `branchHead`: BadRequest (no https URL, no branch name),
+ * A forge that knows the heads of branches, and that alone. Errors of `branchHead`: BadRequest (no https URL, no branch name),
  * FetchRefused, FetchFailed.
  */
-export const remoteHeads = (token: TokenSource, options: RemoteHeadsOptions = {}): Forge => ({
+export const remoteHeads = (token: TokenSource, options: RemoteHeadsOptions = {}): Pick<Forge, 'branchHead'> => ({
   branchHead: async (repository, branch) => {
     const address = parseAddress(repository)
     if (address.kind === 'path') throw new LoopError('BadRequest', `repository: ${repository} is a folder, not an https URL`)
     return branchHead(address.url, branch, await tokenFor(address.url, token), options)
   },
-  publish: () => Promise.reject(new LoopError('PushRefused', 'only the function that has git publishes')),
 })

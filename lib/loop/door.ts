@@ -4,7 +4,7 @@ import { LoopError } from './errors.ts'
 import type { Ports } from './ports.ts'
 import { commitId, type RunRequest, runRequest } from './run.ts'
 import { normaliseRepository, runIdOf } from './run-id.ts'
-import { startRun, type Started } from './start.ts'
+import { startRun, type Started, type StartPorts } from './start.ts'
 
 /** A repository that the deployment may review. */
 export const allowedRepository = z.object({ url: z.string().min(1), defaultBranch: z.string().min(1) })
@@ -26,14 +26,12 @@ export const startBody = z.strictObject({
 })
 export type StartBody = z.infer<typeof startBody>
 
-type DoorPorts = Pick<Ports, 'runs' | 'sessions' | 'forge' | 'executions' | 'effects' | 'defaultAgents'>
-
 /**
  * Starts a run from a door of the deployed stack.
  * Errors: RepositoryNotAllowed, BranchGone, NotTheBranchHead, and those of `startRun`.
  */
 export const startFromDoor = async (
-  ports: DoorPorts,
+  ports: StartPorts,
   input: { body: StartBody; startedBy: string; allowed: readonly AllowedRepository[] },
 ): Promise<Started> => {
   const { body, startedBy } = input
@@ -55,7 +53,7 @@ export const startFromDoor = async (
   return startRun(ports, { request: body.again ? await nextAttempt(ports, request) : request, startedBy, checkHead: true })
 }
 
-const headOf = async (ports: DoorPorts, url: string, branch: string): Promise<string> => {
+const headOf = async (ports: StartPorts, url: string, branch: string): Promise<string> => {
   const head = await ports.forge.branchHead(url, branch)
   if (head === null) throw new LoopError('BranchGone', `The repository has no branch ${branch}.`, { branch })
   return head

@@ -5,7 +5,7 @@ import { KEEP_SECONDS } from './current-run.ts'
 import { endUnder } from './end-run.ts'
 import { LoopError } from './errors.ts'
 import type { RunItem } from './items.ts'
-import type { Ports } from './ports.ts'
+import type { Forge, Ports } from './ports.ts'
 import { initialState } from './resume.ts'
 import { type RunRequest, runRequest } from './run.ts'
 import { branchKeyOf, runIdOf } from './run-id.ts'
@@ -17,7 +17,8 @@ export interface Started {
   started: boolean
 }
 
-type StartPorts = Pick<Ports, 'runs' | 'sessions' | 'forge' | 'executions' | 'effects' | 'defaultAgents'>
+/** Whoever starts runs asks the forge where a branch stands, and publishes nothing. */
+export type StartPorts = Pick<Ports, 'runs' | 'sessions' | 'executions' | 'effects' | 'defaultAgents'> & { forge: Pick<Forge, 'branchHead'> }
 
 /**
  * Starts a run. The same request again gives the run there is, and makes sure that its first execution was started.

@@ -97,10 +97,9 @@ describe('heads of branches without git', () => {
     expect(await failure(heads.branchHead(`${closed}/project.git`, 'main'))).toMatchObject({ name: 'FetchFailed' })
   })
 
-  it('refuse what is no URL and no branch, and publish nothing', async () => {
+  it('refuse what is no URL and no branch', async () => {
     expect(await failure(heads.branchHead(work.path, 'main'))).toMatchObject({ name: 'BadRequest' })
     expect(await failure(heads.branchHead('http://example.com/x', 'main'))).toMatchObject({ name: 'BadRequest' })
     expect(await failure(heads.branchHead('https://example.com/x', 'a..b'))).toMatchObject({ name: 'BadRequest' })
-    expect(await failure(heads.publish({} as Parameters<typeof heads.publish>[0]))).toMatchObject({ name: 'PushRefused' })
   })
 })
