@@ -76,7 +76,8 @@ const assertFits = async (ports: Pick<Ports, 'artifacts'>, run: RunItem, answer:
     const place = normalisePath(file)
     if ('reason' in place) throw new LoopError('BadDecision', `An added finding was refused: ${place.reason}.`, { file })
   }
-  const both = answer.findings.filter((id) => answer.decline.includes(id))
+  const declined = new Set(answer.decline)
+  const both = answer.findings.filter((id) => declined.has(id))
   if (both.length)
     throw new LoopError('BadDecision', `A finding cannot be both fixed and declined: ${namedIn(both)}.`, {
       both: both.slice(0, MOST_NAMED),

@@ -7,9 +7,9 @@ export const answer = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('fix'),
     /** Ids of open findings to fix; with `add`, at least one in all. */
-    findings: z.array(z.string()).max(1000).default([]),
+    findings: z.array(z.string()).max(10_000).default([]),
     /** Ids of open findings that are no longer to block. */
-    decline: z.array(z.string()).max(1000).default([]),
+    decline: z.array(z.string()).max(10_000).default([]),
     /** What the fixer should know, for all findings. */
     note: z.string().max(8000).optional(),
     /** What the fixer should know, by finding id. */

@@ -9,10 +9,10 @@ import { aFinding, afterReview, aRun } from '../support/runs.ts'
 const HOUR = 3_600_000
 
 /** A run that waits under `token-1` for an answer about one finding. */
-const parked = async (policy = {}) => {
+const parked = async (policy = {}, findings = [aFinding()]) => {
   const ports = makePorts()
   const { run, state } = await aRun(ports)
-  const reviewed = await afterReview(ports, { ...state, policy: { ...state.policy, ...policy } }, { findings: [aFinding()] })
+  const reviewed = await afterReview(ports, { ...state, policy: { ...state.policy, ...policy } }, { findings })
   await park(ports, reviewed, 'token-1')
   const item = () => {
     const found = ports.runs.runItems.get(run.runId)
@@ -138,6 +138,13 @@ describe('recording a decision', () => {
     await expect(refused({ ...fix, add: [outside] })).rejects.toMatchObject({ name: 'BadDecision' })
     await expect(refused({ kind: 'merge' })).rejects.toMatchObject({ name: 'BadDecision' })
     expect(item().decision).toBeNull()
+  })
+
+  it('takes all of very many findings at once', async () => {
+    const findings = Array.from({ length: 5000 }, (_, at) => aFinding(`f-${at.toString(16).padStart(10, '0')}`))
+    const { ports, runId } = await parked({}, findings)
+    const answer: Answer = { kind: 'fix', findings: findings.map(({ id }) => id), decline: [], notes: {}, add: [] }
+    expect(await decideRun(ports, runId, { answer, by: 'ada' })).toMatchObject({ decision: { by: 'ada' } })
   })
 
   it('refuses to fix when no round is left', async () => {
