@@ -23,7 +23,7 @@ export const asksWith = (flags: GoOnFlags): boolean => !flags.yes && somebodyIsT
 /** Goes on with a run where it stands, unless it runs here already, and takes it to its end. */
 export const goOn = async (session: Session, run: RunItem, options: SettleOptions): Promise<ExitCode> => {
   const here = session.loop.engine.names().includes(executionName(run.runId, run.epoch))
-  if (run.status !== 'ended' && !here) await resumeRun(session.loop.ports, run.runId)
+  if (!run.closed && !here) await resumeRun(session.loop.ports, run.runId)
   return settle(session, run.runId, options)
 }
 
@@ -38,7 +38,7 @@ export const resumeCommand = (program: Command, done: (code: ExitCode) => void):
       const code = await withSession(
         { data: flags.data, own: true, waits: asks, quiet: flags.quiet, scenario: scenarioOf(flags) },
         async (session) => {
-          const run = await findRun(session.loop.ports.runs, named, (item) => item.status !== 'ended', 'run that has not ended')
+          const run = await findRun(session.loop.ports.runs, named, (item) => !item.closed, 'run that has not ended')
           return goOn(session, run, { outputs, asks, quiet: flags.quiet ?? false })
         },
       )

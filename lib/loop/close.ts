@@ -3,9 +3,10 @@ import { TURN_ROLES, type TurnRole } from '../names.ts'
 import { readBytes } from './artifact.ts'
 import { freeBranch } from './branch.ts'
 import { changeRun } from './current-run.ts'
-import { LoopError } from './errors.ts'
+import { asLoopError, LoopError } from './errors.ts'
 import type { RunItem } from './items.ts'
 import type { Ports } from './ports.ts'
+import { emptyRecord, type RunRecord } from './record.ts'
 import { makeReport } from './report.ts'
 import { renderMarkdown } from './report-markdown.ts'
 import { renderSarif } from './report-sarif.ts'
@@ -28,7 +29,7 @@ export const close = async (ports: ClosePorts, state: RunState): Promise<RunStat
   const verdict = state.verdict ?? UNKNOWN
   const patch = state.changeset ? await ports.artifacts.get(patchKey(state.changeset)) : null
   const run = await changeRun(ports, state.runId, (current) => {
-    if (current.epoch !== state.epoch) throw new LoopError('StaleExecution', `Execution ${current.epoch} speaks for run ${state.runId}.`)
+    assertSpeaks(current, state)
     if (current.status === 'ended') return null
     const formats = REPORT_FORMATS.filter((format) => format !== 'patch' || patch)
     return {
@@ -46,7 +47,15 @@ export const close = async (ports: ClosePorts, state: RunState): Promise<RunStat
   await ports.artifacts.deleteAll(`work/fixer/${state.runId}/`)
   const { repository, branch, head } = run.request
   await freeBranch(ports, branchKeyOf(repository, branch ?? head), run.runId)
+  await changeRun(ports, state.runId, (current) => {
+    assertSpeaks(current, state)
+    return current.closed ? null : { closed: true }
+  })
   return { ...state, verdict: run.verdict ?? verdict, next: (run.verdict ?? verdict).outcome === 'failed' ? 'Failed' : 'Done' }
+}
+
+const assertSpeaks = (run: RunItem, { runId, epoch }: RunState): void => {
+  if (run.epoch !== epoch) throw new LoopError('StaleExecution', `Execution ${run.epoch} speaks for run ${runId}.`, { runId })
 }
 
 const bury = async (ports: ClosePorts, { runId, epoch }: RunState, role: TurnRole): Promise<void> => {
@@ -58,17 +67,37 @@ const bury = async (ports: ClosePorts, { runId, epoch }: RunState, role: TurnRol
   throw new LoopError('StoreConflict', `Others keep writing the ${role}'s item of run ${runId}.`, { runId, role })
 }
 
-/** Made from the ended item alone, so that writing them again writes the same bytes. */
+/** A run ends whatever became of its record. */
+const recordOf = async (ports: ClosePorts, run: RunItem, state: RunState): Promise<RunRecord> => {
+  try {
+    return await loadRecord(ports, { record: run.record, source: state.source })
+  } catch (thrown) {
+    const error = asLoopError(thrown)
+    if (error.name !== 'ArtifactLost') throw error
+    return { ...emptyRecord(), notices: [`The record of the run is lost, and what it found with it: ${error.message}`] }
+  }
+}
+
+/** Made from the ended item alone, so that writing them again writes the same bytes; what a Close that was cut off has written stands. */
 const writeReports = async (ports: ClosePorts, run: RunItem, state: RunState, patch: Uint8Array | null): Promise<void> => {
-  const report = makeReport({ run, record: await loadRecord(ports, { record: run.record, source: state.source }) })
+  const report = makeReport({ run, record: await recordOf(ports, run, state) })
   const texts = {
     json: `${JSON.stringify(report, null, 2)}\n`,
     md: renderMarkdown(report),
     sarif: `${JSON.stringify(renderSarif(report), null, 2)}\n`,
   }
   for (const [format, text] of Object.entries(texts))
-    await ports.artifacts.put(reportKey(run.runId, format as keyof typeof texts), new TextEncoder().encode(text))
-  if (patch) await ports.artifacts.put(reportKey(run.runId, 'patch'), patch)
+    await putOnce(ports, reportKey(run.runId, format as keyof typeof texts), new TextEncoder().encode(text))
+  if (patch) await putOnce(ports, reportKey(run.runId, 'patch'), patch)
+}
+
+const putOnce = async (ports: ClosePorts, key: string, bytes: Uint8Array): Promise<void> => {
+  try {
+    await ports.artifacts.put(key, bytes)
+  } catch (thrown) {
+    if (asLoopError(thrown).name !== 'StoreConflict') throw thrown
+    ports.effects.log('info', 'the report stands as it was written first', { key })
+  }
 }
 
 /** A report of a run, as it was written at the end. Errors: ArtifactLost. */

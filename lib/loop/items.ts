@@ -100,6 +100,8 @@ export const runItem = z.strictObject({
   createdAt: z.iso.datetime(),
   updatedAt: z.iso.datetime(),
   endedAt: z.iso.datetime().nullable(),
+  /** Close has done all that it does. Until then the run has ended, and its Close may have been cut off. */
+  closed: z.boolean().default(false),
   ttl: z.int(),
 })
 export type RunItem = z.infer<typeof runItem>

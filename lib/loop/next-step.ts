@@ -135,7 +135,8 @@ export const advance = (state: RunState, last: LastStep): RunState => {
     ...reached,
     next,
     verdict,
-    continuations: goesOn ? state.continuations + 1 : 0,
+    // Where none was left they stay: whoever asks again why the run stops here (Park, Publish) has to be answered alike.
+    continuations: goesOn ? state.continuations + 1 : 'ended' in last && last.ended === 'checkpoint' ? state.continuations : 0,
     round: next === 'Fix' && !goesOn ? state.round + 1 : state.round,
   }
 }

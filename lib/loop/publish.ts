@@ -1,4 +1,5 @@
 /** State Publish: the verdict is read from the items of reviewer and certifier, and what is pushed is recorded before it is. */
+import { isDeepStrictEqual } from 'node:util'
 import { readBytes, readJson } from './artifact.ts'
 import { rememberPublished } from './branch.ts'
 import { assertCurrent, changeRun, readCurrentRun } from './current-run.ts'
@@ -30,12 +31,19 @@ export const publish = async (ports: PublishPorts, state: RunState, invocation: 
   const latest = latestOf([reviewer, fixer, certifier])
   const verdict = latest ? verdictFromItems({ reviewer, fixer, certifier, run }) : await nothingToReview(ports, state)
   if (!verdict) throw new LoopError('Unexpected', 'Publish was entered, but the items of the run hold no verdict.')
-  if (latest?.changeset) await push(ports, run, latest, invocation)
+  assertOpen(run, verdict)
+  if (latest?.changeset) await push(ports, run, verdict, latest, invocation)
   await changeRun(ports, state.runId, (current) => {
     assertCurrent(current, state)
+    assertOpen(current, verdict)
     return { verdict, status: 'running', record: latest?.record ?? current.record }
   })
   return { ...(latest ?? state), epoch: state.epoch, source: state.source, decision: null, next: 'Close', verdict }
+}
+
+/** The first verdict stands: one whose execution has given up on this worker, and recorded a failure, publishes no more. */
+const assertOpen = ({ runId, verdict: recorded }: RunItem, verdict: Verdict): void => {
+  if (recorded && !isDeepStrictEqual(recorded, verdict)) throw new LoopError('StaleExecution', `Run ${runId} has its verdict.`, { runId })
 }
 
 const nothingToReview = async (ports: PublishPorts, state: RunState): Promise<Verdict | null> => {
@@ -43,7 +51,7 @@ const nothingToReview = async (ports: PublishPorts, state: RunState): Promise<Ve
   return info.empty ? { outcome: 'approved', reason: 'nothing-to-review', by: null, error: null } : null
 }
 
-const push = async (ports: PublishPorts, run: RunItem, latest: RunState, invocation: Invocation): Promise<void> => {
+const push = async (ports: PublishPorts, run: RunItem, verdict: Verdict, latest: RunState, invocation: Invocation): Promise<void> => {
   const { request } = run
   const target = fixBranch(run)
   const [{ info }, changeset, record] = await Promise.all([
@@ -53,6 +61,7 @@ const push = async (ports: PublishPorts, run: RunItem, latest: RunState, invocat
   ])
   await changeRun(ports, run.runId, (current) => {
     assertCurrent(current, run)
+    assertOpen(current, verdict)
     return { publishing: { ref: target, commit: latest.commit } }
   })
   // Before the push: a webhook for our own head may come in before the push has answered.

@@ -24,20 +24,22 @@ export const failureOf = (error: StateWithError['error']): Failure => {
 
 const failed = (error: string): Verdict => ({ outcome: 'failed', reason: 'failed', by: null, error })
 
-/** Errors: StaleExecution, StoreConflict. */
+/** What was published stays so: of a run that has its verdict only Close is left. Errors: StaleExecution, StoreConflict. */
 export const recordFailure = async (ports: Pick<Ports, 'runs' | 'effects'>, input: StateWithError): Promise<RunState> => {
   const { error, ...state } = input
   const failure = failureOf(error)
-  await changeRun(ports, state.runId, (run) => {
+  const { verdict } = await changeRun(ports, state.runId, (run) => {
     assertCurrent(run, state)
-    return { failure, verdict: failed(failure.error), status: 'running', token: null, record: state.record ?? run.record }
+    const ending = run.verdict ? {} : { failure, verdict: failed(failure.error), record: state.record ?? run.record }
+    return { ...ending, status: 'running', token: null }
   })
-  return { ...state, next: 'Close', verdict: failed(failure.error) }
+  return { ...state, next: 'Close', verdict }
 }
 
 /**
  * An execution that ended where no Catch could see it (stopped, timed out, a run-time error, the history limit): the run is
- * failed under a new epoch, whose execution does nothing but Close. An execution that no longer speaks for its run is left alone.
+ * failed under a new epoch, whose execution does nothing but Close; a Close that was lost is taken up again. An execution that no
+ * longer speaks for its run is left alone.
  */
 export const recordLostExecution = async (
   ports: Pick<Ports, 'runs' | 'sessions' | 'executions' | 'effects'>,

@@ -4,7 +4,9 @@ import { changeRun, readRun } from './current-run.ts'
 import type { RunItem, TurnItem } from './items.ts'
 import { firstPolicy } from './loop-policy.ts'
 import type { Ports } from './ports.ts'
-import type { RunState } from './run.ts'
+import { branchKeyOf } from './run-id.ts'
+import type { RunState, Verdict } from './run.ts'
+import { turnOf } from './verdict.ts'
 
 /** The state a run begins with. Its policy is that of the request alone until Prepare has read the settings. */
 export const initialState = (run: Pick<RunItem, 'runId' | 'request' | 'epoch'>): RunState => ({
@@ -46,9 +48,27 @@ export const readItems = (ports: Pick<Ports, 'sessions'>, runId: string): Promis
 export const standing = async (ports: Pick<Ports, 'sessions'>, run: RunItem): Promise<RunState> =>
   standingOf(run, await readItems(ports, run.runId))
 
+const SUPERSEDED: Verdict = { outcome: 'superseded', reason: 'superseded', by: null, error: null }
+const FORGOTTEN: Verdict = { outcome: 'failed', reason: 'failed', by: null, error: 'ArtifactLost' }
+
+/** Asked after the epoch was raised: whoever takes the branch from then on ends this run first. */
+const holdsBranch = async ({ runs }: Pick<Ports, 'runs'>, { runId, request }: RunItem): Promise<boolean> =>
+  (await runs.branches.read(branchKeyOf(request.repository, request.branch ?? request.head)))?.active === runId
+
+/**
+ * Where nothing is left of a run but to be closed, how it ends: it has its verdict, or has lost its branch, or the turn that it asked
+ * about is past its TTL and gone: an answer must not count for the turn that would take its number.
+ */
+const endingOf = async (ports: Pick<Ports, 'runs'>, run: RunItem, state: RunState): Promise<Verdict | null> => {
+  const { verdict, question } = run
+  if (verdict) return verdict
+  if (!(await holdsBranch(ports, run))) return SUPERSEDED
+  return question && turnOf(question.id) > state.turn ? FORGOTTEN : null
+}
+
 /**
  * Raises the epoch by compare-and-set and starts the execution of that epoch where the run stands. A run that has ended is
- * left as it is. Of two that resume at once one wins; the other starts nothing.
+ * left as it is, unless its Close was cut off. Of two that resume at once one wins; the other starts nothing.
  * Errors: RunNotFound, StoreConflict.
  */
 export const resumeRun = async (
@@ -56,17 +76,16 @@ export const resumeRun = async (
   runId: string,
 ): Promise<{ run: RunItem; started: boolean }> => {
   const before = await readRun(ports.runs, runId)
-  if (before.status === 'ended') return { run: before, started: false }
+  if (before.closed) return { run: before, started: false }
   let mine = false
   const run = await changeRun(ports, runId, (current) => {
-    mine = current.status !== 'ended' && current.epoch === before.epoch
+    mine = !current.closed && current.epoch === before.epoch
     return mine ? { epoch: current.epoch + 1 } : null
   })
   if (!mine) return { run, started: false }
   const state = await standing(ports, run)
-  // A run that was being ended when it was interrupted is only to be closed.
-  const ending = run.verdict && ['aborted', 'superseded', 'failed'].includes(run.verdict.outcome)
-  await ports.executions.start(executionName(runId, run.epoch), ending ? { ...state, next: 'Close', verdict: run.verdict } : state)
+  const verdict = await endingOf(ports, run, state)
+  await ports.executions.start(executionName(runId, run.epoch), verdict ? { ...state, next: 'Close', verdict } : state)
   await ports.executions.stop(executionName(runId, before.epoch))
   return { run, started: true }
 }

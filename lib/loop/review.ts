@@ -54,7 +54,7 @@ const lookAt = async (ports: TurnPorts, role: Looker, claimed: Claimed, scene: S
   const clean = ended === 'done' && open.autoFix + open.other + open.stuck === 0
   const turnRecord = close.record({
     raised: after.findings.length - record.findings.length,
-    fixed: countFixed(after) - countFixed(record),
+    fixed: countFixed(record, after),
     open: open.autoFix + open.other,
     commit: input.commit,
     summary: served.kind === 'done' ? served.output.summary : '',
@@ -74,7 +74,11 @@ const lookAt = async (ports: TurnPorts, role: Looker, claimed: Claimed, scene: S
   return { state: next, record: turnRecord, session: served.session, checkpoint: served.checkpoint }
 }
 
-const countFixed = (record: RunRecord): number => record.findings.filter((finding) => finding.status === 'fixed').length
+/** Findings that this look found fixed. One that it opened again is no fix less. */
+const countFixed = (before: RunRecord, after: RunRecord): number => {
+  const known = new Set(before.findings.flatMap(({ id, status }) => (status === 'fixed' ? [id] : [])))
+  return after.findings.filter(({ id, status }) => status === 'fixed' && !known.has(id)).length
+}
 
 const reviewTask = (role: Looker, { policy, record, diff }: Scene): ReviewTask => {
   const looked = record.turns.some((turn) => turn.role === 'reviewer' && turn.ended !== 'checkpoint')

@@ -1,6 +1,6 @@
 /** Starting a run, from any door: the same request is one run, one run a branch, and a newer head supersedes. */
 import { executionName } from '../names.ts'
-import { changeBranch } from './branch.ts'
+import { changeBranch, freeBranch } from './branch.ts'
 import { KEEP_SECONDS } from './current-run.ts'
 import { endUnder } from './end-run.ts'
 import { LoopError } from './errors.ts'
@@ -18,7 +18,9 @@ export interface Started {
 }
 
 /** Whoever starts runs asks the forge where a branch stands, and publishes nothing. */
-export type StartPorts = Pick<Ports, 'runs' | 'sessions' | 'executions' | 'effects' | 'defaultAgents'> & { forge: Pick<Forge, 'branchHead'> }
+export type StartPorts = Pick<Ports, 'runs' | 'sessions' | 'executions' | 'effects' | 'defaultAgents'> & {
+  forge: Pick<Forge, 'branchHead'>
+}
 
 /**
  * Starts a run. The same request again gives the run there is, and makes sure that its first execution was started.
@@ -38,7 +40,7 @@ export const startRun = async (
   const runId = runIdOf(request, ports.defaultAgents)
 
   const before = await ports.runs.runs.read(runId)
-  if (before) return { run: await started(ports, before), started: false }
+  if (before) return { run: await goneOn(ports, before), started: false }
   if (input.checkHead && request.branch !== null) await assertHead(ports, request, request.branch)
 
   const key = branchKeyOf(request.repository, request.branch ?? request.head)
@@ -49,13 +51,26 @@ export const startRun = async (
   const item = newRun(ports, runId, request, input.startedBy)
   const created = await ports.runs.runs.write(runId, item)
   const run = created ? item : ((await ports.runs.runs.read(runId)) ?? item)
-  // A newer start that came between the lock and the run item found nothing to supersede: then this run gives way by itself.
-  const branch = await ports.runs.branches.read(key)
-  if (branch?.active !== runId) {
-    await supersede(ports, runId)
-    return { run: (await ports.runs.runs.read(runId)) ?? run, started: false }
+  // Somebody else's start of the same request was so much faster that the run is over: the lock taken here holds nothing.
+  if (run.status === 'ended') await freeBranch(ports, key, runId)
+  const gone = await goneOn(ports, run)
+  return { run: gone, started: created && gone.epoch === 1 }
+}
+
+/**
+ * A name starts one execution, so a start whose answer was lost is made good here, and one that took is not repeated. A newer start
+ * that came between the lock and the run item found nothing to supersede: then this run gives way by itself, whenever that is seen.
+ */
+const goneOn = async (ports: StartPorts, run: RunItem): Promise<RunItem> => {
+  if (run.status === 'ended' || run.epoch !== 1) return run
+  const { repository, branch, head } = run.request
+  const lock = await ports.runs.branches.read(branchKeyOf(repository, branch ?? head))
+  if (lock?.active !== run.runId) {
+    await supersede(ports, run.runId)
+    return (await ports.runs.runs.read(run.runId)) ?? run
   }
-  return { run: await started(ports, run), started: created }
+  await ports.executions.start(executionName(run.runId, 1), initialState(run))
+  return run
 }
 
 /** The older run is ended first and the lock taken then: a start that dies between the two leaves nothing running. */
@@ -88,14 +103,9 @@ const newRun = (ports: StartPorts, runId: string, request: RunRequest, startedBy
     createdAt: now,
     updatedAt: now,
     endedAt: null,
+    closed: false,
     ttl: Math.floor(ports.effects.now() / 1000) + KEEP_SECONDS,
   }
-}
-
-/** A name starts one execution, so a start whose answer was lost is made good here, and one that took is not repeated. */
-const started = async (ports: StartPorts, run: RunItem): Promise<RunItem> => {
-  if (run.status !== 'ended' && run.epoch === 1) await ports.executions.start(executionName(run.runId, 1), initialState(run))
-  return run
 }
 
 const assertHead = async (ports: StartPorts, request: RunRequest, branch: string): Promise<void> => {

@@ -6,6 +6,7 @@ import type { RunState, Verdict } from './run.ts'
 
 /** Made of the turn that the question follows. */
 export const questionId = (turn: number): string => `q${turn}`
+export const turnOf = (question: string): number => Number(question.slice(1))
 
 export type TurnItems = Record<TurnRole, TurnItem | null>
 

@@ -5,11 +5,11 @@ import { redactAll } from './redact.ts'
 
 export interface RunView {
   version: 1
-  run: Omit<RunItem, 'token' | 'nonce' | 'rev' | 'ttl'>
+  run: Omit<RunItem, 'token' | 'nonce' | 'rev' | 'ttl' | 'closed'>
   turns: TurnRecord[]
 }
 
 export const viewOf = (item: RunItem, turns: TurnRecord[]): RunView => {
-  const { token: _token, nonce: _nonce, rev: _rev, ttl: _ttl, ...run } = item
+  const { token: _token, nonce: _nonce, rev: _rev, ttl: _ttl, closed: _closed, ...run } = item
   return redactAll({ version: 1, run, turns })
 }

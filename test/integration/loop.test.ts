@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { decideRun } from '../../lib/loop/decide.ts'
 import { patchKey } from '../../lib/loop/close.ts'
+import { recordFailure } from '../../lib/loop/record-failure.ts'
 import type { FindingDraft } from '../../lib/loop/finding.ts'
 import type { AgentTurn } from '../../lib/loop/agent.ts'
 import { runRecord } from '../../lib/loop/record.ts'
 import { report as reportSchema } from '../../lib/loop/report.ts'
 import { driveUntil, takeStep } from '../support/drive.ts'
+import { usageOf } from '../support/fake-agent.ts'
 import { FakeWorkspaces } from '../support/fake-workspace.ts'
 import { makePorts } from '../support/ports.ts'
 import { aRun } from '../support/runs.ts'
@@ -108,6 +110,36 @@ describe('the loop', () => {
     expect([...ports.artifacts.objects]).toEqual(before)
   })
 
+  it('Close ends a run whose record is lost, and says so in the report', async () => {
+    const { ports, start, runId, item } = await setUp()
+    const { state } = await driveUntil(ports, start, 'Close')
+    ports.artifacts.objects.delete(state.record ?? '')
+    expect(await takeStep(ports, state)).toMatchObject({ next: 'Done' })
+    expect(item()).toMatchObject({ status: 'ended', closed: true })
+    const { notices, outcome } = reportSchema.parse(json(ports, `reports/${runId}/report.json`))
+    expect(outcome).toBe('approved')
+    expect(notices).toEqual([expect.stringContaining('is lost')])
+  })
+
+  it('what a Close that was cut off has written stands', async () => {
+    const { ports, start, runId, item } = await setUp()
+    const { state } = await driveUntil(ports, start, 'Close')
+    const key = `reports/${runId}/report.md`
+    ports.artifacts.objects.set(key, new TextEncoder().encode('as it was written first'))
+    expect(await takeStep(ports, state)).toMatchObject({ next: 'Done' })
+    expect(new TextDecoder().decode(ports.artifacts.objects.get(key))).toBe('as it was written first')
+    expect(item()).toMatchObject({ closed: true })
+  })
+
+  it('a worker that its execution has given up on publishes no more: the first verdict stands', async () => {
+    const { ports, start, runId } = await setUp()
+    const { state } = await driveUntil(ports, start, 'Publish')
+    await recordFailure(ports, { ...state, error: { Error: 'Lambda.Unknown' } })
+    await expect(takeStep(ports, state)).rejects.toMatchObject({ name: 'StaleExecution' })
+    expect(ports.forge.published).toEqual([])
+    expect(ports.runs.runItems.get(runId)?.verdict).toMatchObject({ outcome: 'failed' })
+  })
+
   it('an empty change is approved without an agent', async () => {
     const { ports, start, agent } = await setUp()
     ports.workspaces.head = ports.workspaces.base
@@ -156,6 +188,27 @@ describe('the loop', () => {
     const { state } = await driveUntil(ports, start, 'Decide')
     expect(state.last).toMatchObject({ step: 'Fix', commits: 0 })
     expect(item()?.question).toMatchObject({ why: 'no-change', reason: expect.stringContaining('mended') as string })
+  })
+
+  it('a certifier that opens a fixed finding again has found none fixed', async () => {
+    const { ports, answers, start, item } = await setUp()
+    answers.finds(defect('bad'))
+    answers.fixes((turn) => turn.edits?.write('a.js', Buffer.from('one\nbad\nmore\n')))
+    answers.accounts('fixed')
+    answers.finds(defect('bad'))
+    const { state } = await driveUntil(ports, start, 'Fix')
+    const { state: after } = await driveUntil(ports, await takeStep(ports, state), 'Fix', 'Park')
+    const { turns, findings } = recordOf(ports, after.record)
+    expect(turns.at(-1)).toMatchObject({ role: 'certifier', raised: 0, fixed: 0, open: 1 })
+    expect(findings).toMatchObject([{ status: 'open' }])
+    expect(item()?.status).toBe('running')
+  })
+
+  it('at its last checkpoint with nobody to ask a run ends for the limit', async () => {
+    const { ports, agent, start, item } = await setUp({ overrides: { ask: 'never', limits: { continuations: 1 } } })
+    for (let call = 0; call < 2; call++) agent.script.push(() => ({ kind: 'checkpoint', usage: usageOf(), sessionId: 's' }))
+    await driveUntil(ports, start, 'Done', 'Failed')
+    expect(item()?.verdict).toMatchObject({ outcome: 'changes-requested', reason: 'limit' })
   })
 
   it('nobody to ask: Park is Publish (changes requested), and never approves', async () => {

@@ -2,6 +2,8 @@
 import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PutItemCommand } from '@aws-sdk/client-dynamodb'
+import { marshall } from '@aws-sdk/util-dynamodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TurnItem } from '../../lib/loop/items.ts'
 import type { ArtifactStore, SessionStore } from '../../lib/loop/ports.ts'
@@ -10,6 +12,7 @@ import { createTables } from '../../lib/stores/dynamodb/schema.ts'
 import { dynamoSessions } from '../../lib/stores/dynamodb/sessions.ts'
 import { directoryArtifacts } from '../../lib/stores/directory/artifacts.ts'
 import { s3Artifacts } from '../../lib/stores/s3/artifacts.ts'
+import { roleKey } from '../../lib/names.ts'
 import { startTables, type Tables } from '../support/tables.ts'
 import { type FakeS3, startS3 } from '../support/fake-s3.ts'
 import { memoryArtifacts, memorySessions } from '../support/memory-store.ts'
@@ -143,8 +146,16 @@ describe('the tables alone', () => {
 
   it('an item that does not fit its schema is refused, not passed on', async () => {
     const item = turnItem({ runId: `r-${'d'.repeat(16)}` })
-    await tables.sessions.write(item, { ...item, surprise: true } as TurnItem)
+    const Item = marshall({ ...item, pk: roleKey(item.runId, item.role), surprise: true })
+    await tables.client.send(new PutItemCommand({ TableName: tables.names.sessions, Item }))
     await expect(tables.sessions.read(item)).rejects.toMatchObject({ name: 'Unexpected', message: expect.stringContaining('does not fit') })
+  })
+
+  it('what could not be read again is not written: one step fails of it, and not every step after', async () => {
+    const item = turnItem({ runId: `r-${'f'.repeat(16)}` })
+    const refused = tables.sessions.write(item, { ...item, fence: -1 })
+    await expect(refused).rejects.toMatchObject({ name: 'Unexpected', message: expect.stringContaining('does not fit') })
+    expect(await tables.sessions.read(item)).toBeNull()
   })
 
   it('an item whose SDK retries a write that took is written once', async () => {

@@ -141,6 +141,7 @@ export const runItemOf = (change: Partial<RunItem> = {}): RunItem => ({
   createdAt: '2026-01-05T09:00:00.000Z',
   updatedAt: '2026-01-05T09:00:00.000Z',
   endedAt: null,
+  closed: false,
   ttl: 1_800_000_000,
   ...change,
 })

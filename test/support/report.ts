@@ -32,6 +32,7 @@ export const aRun = (more: Partial<RunItem> = {}): RunItem => ({
   createdAt: at(0),
   updatedAt: at(50),
   endedAt: at(60),
+  closed: true,
   ttl: 1,
   ...more,
 })

@@ -214,11 +214,20 @@ describe('advance', () => {
     const going = advance(aRunState('Review', { continuations: 2 }), stopped('Review', 'checkpoint'))
     expect(going).toMatchObject({ next: 'Review', continuations: 3, round: 0, verdict: null })
     expect(advance(going, looked('Review', { autoFix: 1 }))).toMatchObject({ next: 'Fix', continuations: 0 })
-    expect(advance(aRunState('Review', { continuations: 5 }), stopped('Review', 'checkpoint'))).toMatchObject({
-      next: 'Park',
-      continuations: 0,
-    })
   })
+
+  test.each(['Review', 'Certify', 'Fix'] as const)(
+    'whoever asks again why %s stopped for good at a checkpoint is answered alike',
+    (step) => {
+      for (const ask of ['always', 'never'] as const) {
+        const before = aRunState(step, { continuations: 5 })
+        const over = advance({ ...before, policy: { ...before.policy, ask } }, stopped(step, 'checkpoint'))
+        const { next, verdict } = over
+        expect(nextStep(over)).toEqual({ next, verdict, why: 'limit' })
+        expect(advance(over, decided('fix')).continuations).toBe(0)
+      }
+    },
+  )
 
   test.each([looked('Review', { autoFix: 1 }), looked('Certify', { autoFix: 1 }), decided('fix')])(
     'begins a round on the way into Fix from $step',

@@ -1,12 +1,18 @@
 import { describe, expect, it } from 'vitest'
+import { close } from '../../lib/loop/close.ts'
+import { decideRun } from '../../lib/loop/decide.ts'
 import { abortRun, endUnder } from '../../lib/loop/end-run.ts'
+import { LoopError } from '../../lib/loop/errors.ts'
+import { park } from '../../lib/loop/park.ts'
 import { failureOf, recordFailure, recordLostExecution } from '../../lib/loop/record-failure.ts'
 import { initialState, resumeRun, standingOf } from '../../lib/loop/resume.ts'
-import type { RunState } from '../../lib/loop/run.ts'
+import type { RunState, Verdict } from '../../lib/loop/run.ts'
 import { claim, finish } from '../../lib/loop/turn-item.ts'
 import type { TurnRole } from '../../lib/names.ts'
 import { makePorts, turnRecordOf } from '../support/ports.ts'
-import { aRun } from '../support/runs.ts'
+import { aFinding, afterReview, aRun } from '../support/runs.ts'
+
+const CLEAN: Verdict = { outcome: 'approved', reason: 'clean', by: null, error: null }
 
 const claimed = (role: TurnRole, state: RunState) => {
   const answer = claim(null, {
@@ -85,7 +91,7 @@ describe('resume', () => {
   it('leaves an ended run as it is, and says that an unknown one is none', async () => {
     const ports = makePorts()
     const { run } = await aRun(ports)
-    ports.runs.runItems.set(run.runId, { ...run, status: 'ended' })
+    ports.runs.runItems.set(run.runId, { ...run, status: 'ended', closed: true })
     expect(await resumeRun(ports, run.runId)).toMatchObject({ started: false })
     await expect(resumeRun(ports, 'r-0000000000000000')).rejects.toMatchObject({ name: 'RunNotFound' })
   })
@@ -96,6 +102,38 @@ describe('resume', () => {
     await abortRun(ports, run.runId, 'ada')
     await resumeRun(ports, run.runId)
     expect(ports.executions.started.at(-1)?.input).toMatchObject({ next: 'Close', verdict: { outcome: 'aborted', by: 'ada' } })
+  })
+
+  it('a run that has ended, and whose Close was cut off, is closed to the end with the verdict it has', async () => {
+    const ports = makePorts()
+    const { run, state } = await aRun(ports)
+    const cut = { ...ports, artifacts: { ...ports.artifacts, deleteAll: () => Promise.reject(new LoopError('StoreUnavailable')) } }
+    await expect(close(cut, { ...state, next: 'Close', verdict: CLEAN })).rejects.toMatchObject({ name: 'StoreUnavailable' })
+    expect(ports.runs.runItems.get(run.runId)).toMatchObject({ status: 'ended', closed: false, verdict: CLEAN })
+    expect(await resumeRun(ports, run.runId)).toMatchObject({ started: true })
+    const { input } = ports.executions.started.at(-1) ?? {}
+    expect(input).toMatchObject({ epoch: 2, next: 'Close', verdict: CLEAN })
+    expect(await close(ports, input ?? state)).toMatchObject({ next: 'Done' })
+    expect(ports.runs.runItems.get(run.runId)).toMatchObject({ status: 'ended', closed: true, verdict: CLEAN })
+    expect([...ports.runs.branchItems.values()][0]?.active).toBeNull()
+    expect(await resumeRun(ports, run.runId)).toMatchObject({ started: false })
+  })
+
+  it('a run that has lost its branch to a newer head is only closed', async () => {
+    const ports = makePorts()
+    const { run } = await aRun(ports)
+    for (const [key, branch] of ports.runs.branchItems) ports.runs.branchItems.set(key, { ...branch, active: 'r-ffffffffffffffff' })
+    await resumeRun(ports, run.runId)
+    expect(ports.executions.started.at(-1)?.input).toMatchObject({ next: 'Close', verdict: { outcome: 'superseded' } })
+  })
+
+  it('a question whose turn is past its TTL and gone is not asked again: an old answer would count for other findings', async () => {
+    const ports = makePorts()
+    const { run, state } = await aRun(ports)
+    await park(ports, await afterReview(ports, state, { findings: [aFinding()] }), 'token')
+    await decideRun(ports, run.runId, { answer: { kind: 'approve' }, by: 'ada' })
+    await resumeRun(ports, run.runId)
+    expect(ports.executions.started.at(-1)?.input).toMatchObject({ next: 'Close', verdict: { outcome: 'failed', error: 'ArtifactLost' } })
   })
 })
 
@@ -145,6 +183,50 @@ describe('failures', () => {
     })
     expect(await recordLostExecution(ports, { name: `${run.runId}-1`, status: 'ABORTED' })).toEqual({ closed: false })
     await expect(recordLostExecution(ports, { name: 'somebody-elses', status: 'FAILED' })).rejects.toMatchObject({ name: 'BadRequest' })
+  })
+
+  it('a Close that was lost is taken up again under a new epoch, for a while', async () => {
+    const ports = makePorts()
+    const { run } = await aRun(ports)
+    const ended = { ...run, status: 'ended', verdict: CLEAN, endedAt: new Date(ports.effects.now()).toISOString() } as const
+    ports.runs.runItems.set(run.runId, ended)
+    expect(await recordLostExecution(ports, { name: `${run.runId}-1`, status: 'FAILED' })).toEqual({ closed: true })
+    expect(ports.executions.started.at(-1)).toMatchObject({ name: `${run.runId}-2`, input: { next: 'Close', verdict: CLEAN } })
+    expect(ports.runs.runItems.get(run.runId)).toMatchObject({ status: 'ended', verdict: CLEAN, failure: null })
+    ports.effects.advance(2 * 3_600_000)
+    expect(await recordLostExecution(ports, { name: `${run.runId}-2`, status: 'FAILED' })).toEqual({ closed: false })
+  })
+
+  it('the first verdict stands: what was published is not made a failure by an execution that is lost after it', async () => {
+    const ports = makePorts()
+    const { run, state } = await aRun(ports)
+    ports.runs.runItems.set(run.runId, { ...run, verdict: CLEAN })
+    expect(await recordFailure(ports, { ...state, error: { Error: 'Lambda.Unknown' } })).toMatchObject({ next: 'Close', verdict: CLEAN })
+    await recordLostExecution(ports, { name: `${run.runId}-1`, status: 'ABORTED' })
+    expect(ports.executions.started.at(-1)?.input).toMatchObject({ next: 'Close', verdict: CLEAN })
+    await expect(abortRun(ports, run.runId, 'ada')).rejects.toMatchObject({ name: 'RunEnded' })
+    expect(ports.runs.runItems.get(run.runId)).toMatchObject({ verdict: CLEAN, failure: null })
+  })
+
+  it('a run that is resumed at the very time is ended all the same', async () => {
+    const ports = makePorts()
+    const { run } = await aRun(ports)
+    const { runs } = ports.runs
+    let first = true
+    const interleaved: typeof runs = {
+      ...runs,
+      read: async (key) => {
+        const item = await runs.read(key)
+        if (first) {
+          first = false
+          await resumeRun(ports, run.runId)
+        }
+        return item
+      },
+    }
+    await abortRun({ ...ports, runs: { ...ports.runs, runs: interleaved } }, run.runId, 'ada')
+    expect(ports.runs.runItems.get(run.runId)).toMatchObject({ epoch: 3, verdict: { outcome: 'aborted' } })
+    expect(ports.executions.started.at(-1)).toMatchObject({ name: `${run.runId}-3`, input: { next: 'Close' } })
   })
 
   it('ending a run twice ends it once', async () => {

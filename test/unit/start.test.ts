@@ -97,6 +97,36 @@ describe('starting a run', () => {
     expect(again.started).toBe(true)
   })
 
+  it('a run that lost its branch before it was begun is not begun by the same request: it gives way', async () => {
+    const ports = makePorts()
+    const older = await aRun(ports)
+    const newer = await aRun(ports, { head: OTHER })
+    // The older start was cut off between its lock and its end: nobody has ended its run.
+    ports.runs.runItems.set(older.run.runId, older.run)
+    ports.executions.started.length = 0
+    const again = await startRun(ports, { request: requestOf(), startedBy: 'test', checkHead: false })
+    expect(again).toMatchObject({ started: false, run: { verdict: { outcome: 'superseded' } } })
+    expect(ports.executions.started).toMatchObject([{ name: `${older.run.runId}-2`, input: { next: 'Close' } }])
+    expect([...ports.runs.branchItems.values()][0]?.active).toBe(newer.run.runId)
+  })
+
+  it('a start that comes when the same request has run to its end leaves no lock', async () => {
+    const ports = makePorts()
+    const { run } = await aRun(ports)
+    const { runs } = ports.runs
+    let reads = 0
+    // The run ends, and frees its branch, between the first look and the lock.
+    const late = { ...runs, read: async (key: string) => (reads++ === 0 ? null : runs.read(key)) }
+    ports.runs.runItems.set(run.runId, { ...run, status: 'ended', closed: true })
+    for (const [key, branch] of ports.runs.branchItems) ports.runs.branchItems.set(key, { ...branch, active: null })
+    const started = await startRun(
+      { ...ports, runs: { ...ports.runs, runs: late } },
+      { request: requestOf(), startedBy: 'test', checkHead: false },
+    )
+    expect(started).toMatchObject({ started: false, run: { status: 'ended' } })
+    expect([...ports.runs.branchItems.values()][0]?.active).toBeNull()
+  })
+
   it('a start whose execution was never started is made good by the same request', async () => {
     const ports = makePorts()
     await aRun(ports)

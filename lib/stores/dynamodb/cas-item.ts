@@ -22,18 +22,24 @@ export interface TableAccess {
 export const toAttributes = (key: TableKey, item: object): Record<string, AttributeValue> =>
   marshall({ ...item, ...key }, { removeUndefinedValues: true })
 
+/** Errors: Unexpected where the item does not fit. */
+const checked = <T>(schema: z.ZodType<T>, pk: string, item: unknown): T => {
+  const parsed = schema.safeParse(item)
+  if (!parsed.success) throw new LoopError('Unexpected', `The item ${pk} does not fit its schema.`, {}, { cause: parsed.error })
+  return parsed.data
+}
+
 /** What the table holds, without its key, checked. Errors: Unexpected where it does not fit. */
 export const fromAttributes = <T>(schema: z.ZodType<T>, attributes: Record<string, AttributeValue>): T => {
   const { [TABLE.pk]: pk, [TABLE.sk]: _sk, ...item } = unmarshall(attributes)
-  const parsed = schema.safeParse(item)
-  if (!parsed.success) throw new LoopError('Unexpected', `The item ${String(pk)} does not fit its schema.`, {}, { cause: parsed.error })
-  return parsed.data
+  return checked(schema, String(pk), item)
 }
 
 /**
  * `read` is strongly consistent; `write` is one conditional put. A put that was refused looks whether the item is its own,
- * by the nonce: then an earlier try took and only its answer was lost.
- * Errors: StoreUnavailable; Unexpected for a refusal that retrying does not mend.
+ * by the nonce: then an earlier try took and only its answer was lost. What could not be read again is not written: one
+ * step fails of it, and not every step after.
+ * Errors: StoreUnavailable; Unexpected for an item that does not fit, and for a refusal that retrying does not mend.
  */
 export const casItems = <Key, Item extends { rev: number; nonce: string }>(
   { client, table }: TableAccess,
@@ -47,6 +53,7 @@ export const casItems = <Key, Item extends { rev: number; nonce: string }>(
     return attributes ? fromAttributes(schema, attributes) : null
   }
   const write = async (key: Key, item: Item): Promise<boolean> => {
+    checked(schema, keyOf(key).pk, item)
     const put = new PutItemCommand({
       TableName: table,
       Item: toAttributes(keyOf(key), item),
