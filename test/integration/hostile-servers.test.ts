@@ -92,7 +92,10 @@ describe('an answer without end', () => {
   it('a list of branches in many small pieces: the memory of git and its helpers is watched', async () => {
     const { url, sent } = await serve(endlessRefs)
     const error = await failure(runGit(['ls-remote', '--', url], { memory: 100_000_000 }))
-    expect(error).toMatchObject({ name: 'ChangeTooLarge', message: expect.stringContaining('git ls-remote needs more than 95 MB of memory') })
+    expect(error).toMatchObject({
+      name: 'ChangeTooLarge',
+      message: expect.stringContaining('git ls-remote needs more than 95 MB of memory'),
+    })
     expect(sent()).toBeLessThan(1_000_000_000)
   })
 
@@ -141,7 +144,11 @@ describe('a pack that lies', () => {
     ['is no pack', Buffer.from('PACKnonsense, and more of it'), ['FetchFailed']],
     ['is empty', Buffer.alloc(0), ['FetchFailed', 'NoCommit']],
     ['unfolds by a delta into 4 GB', bomb(deltaBomb(large, 0x10000)), ['ChangeTooLarge']],
-    ['says that an object has 4 GB', bomb(Buffer.concat([Buffer.from([0xb0, 0x80, 0x80, 0x80, 0x80, 0x01]), deflateSync('x')])), ['FetchFailed']],
+    [
+      'says that an object has 4 GB',
+      bomb(Buffer.concat([Buffer.from([0xb0, 0x80, 0x80, 0x80, 0x80, 0x01]), deflateSync('x')])),
+      ['FetchFailed'],
+    ],
   ])('it %s', async (_what, pack, names) => {
     const { url } = await serve(givesPack(pack))
     expect(names).toContain((await failure(fetchFrom(url))).name)

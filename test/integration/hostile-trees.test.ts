@@ -111,7 +111,15 @@ describe('links', () => {
     })
     // A link first and a folder of the same name after it: what is below must not be written through the link.
     const below = rawTree([['x', file]])
-    const both = await made({ head: rawTree([['d', link, '120000'], ['d', below]]) }, [link, below])
+    const both = await made(
+      {
+        head: rawTree([
+          ['d', link, '120000'],
+          ['d', below],
+        ]),
+      },
+      [link, below],
+    )
     const ended = await fetchFrom(both.repository.path, both.source)
       .then(openFrom)
       .then((workspace) => workspace.close())
@@ -124,7 +132,20 @@ describe('links', () => {
 
 describe('names', () => {
   it('with line ends, control characters, quotes and shell characters are files like others', async () => {
-    const names = ['new\nline', 'tab\there', 'esc\u001b[31m', 'quote"\'', '$(touch pwned)', '`touch pwned`', ';touch pwned', '-rf', '--help', ' ', '*', 'ü']
+    const names = [
+      'new\nline',
+      'tab\there',
+      'esc\u001b[31m',
+      'quote"\'',
+      '$(touch pwned)',
+      '`touch pwned`',
+      ';touch pwned',
+      '-rf',
+      '--help',
+      ' ',
+      '*',
+      'ü',
+    ]
     const after = Object.fromEntries(names.map((name) => [name, `${name}\n`]))
     const { repository, base, head } = await makeChange({ keep: 'k\n' }, after)
     opened.push(repository)
@@ -196,10 +217,15 @@ describe('more than there is room for', () => {
     const folders = Array.from({ length: Math.ceil(count / 1000) }, (_, folder): [string, Raw] => [
       `d${folder}`,
       rawTree(
-        Array.from({ length: 1000 }, (_entry, index): RawEntry => [`f${index}`, file]).toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1)),
+        Array.from({ length: 1000 }, (_entry, index): RawEntry => [`f${index}`, file]).toSorted(([a], [b]) =>
+          String(a) < String(b) ? -1 : 1,
+        ),
       ),
     ])
-    const { repository, source } = await made({ base: empty, head: rawTree(folders.toSorted(([a], [b]) => (a < b ? -1 : 1))) }, [empty, ...folders.map(([, tree]) => tree)])
+    const { repository, source } = await made({ base: empty, head: rawTree(folders.toSorted(([a], [b]) => (a < b ? -1 : 1))) }, [
+      empty,
+      ...folders.map(([, tree]) => tree),
+    ])
     expect(await failure(fetchFrom(repository.path, source, { files: 100 }))).toMatchObject({ name: 'ChangeTooLarge' })
     const before = process.memoryUsage().rss
     const fetched = await fetchFrom(repository.path, source, { files: count + 10 })

@@ -38,7 +38,12 @@ export const rawTree = (entries: readonly RawEntry[]): Raw =>
   )
 
 export const rawCommit = (tree: Raw, ...parents: Raw[]): Raw => {
-  const lines = [`tree ${tree.id}`, ...parents.map((parent) => `parent ${parent.id}`), 'author A <a@b> 1 +0000', 'committer A <a@b> 1 +0000']
+  const lines = [
+    `tree ${tree.id}`,
+    ...parents.map((parent) => `parent ${parent.id}`),
+    'author A <a@b> 1 +0000',
+    'committer A <a@b> 1 +0000',
+  ]
   return rawObject('commit', Buffer.from(`${lines.join('\n')}\n\nhostile\n`))
 }
 
@@ -89,7 +94,7 @@ const REF_DELTA = 7
 const packHeader = (type: number, size: number): Buffer => {
   const bytes: number[] = []
   let rest = Math.floor(size / 16)
-  let byte = (type << 4) | size % 16
+  let byte = (type << 4) | (size % 16)
   while (rest > 0) {
     bytes.push(byte | 0x80)
     byte = rest % 128
