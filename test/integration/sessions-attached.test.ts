@@ -53,7 +53,7 @@ describe('which session is attached', () => {
     expect(run.artifacts.objects.size).toBe(0)
   })
 
-  it('the id of another agent is ignored, and so is one that another version made', async () => {
+  it('case 22: the id of another agent is ignored, and so is one that another version made', async () => {
     await run.driver.take('reviewer', { agents: [run.agent] })
     const other = new FakeAgent('other')
     expect(await run.driver.take('reviewer', { agents: [other] })).toMatchObject({

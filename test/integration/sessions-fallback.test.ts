@@ -41,7 +41,7 @@ describe('a dead session never costs the turn', () => {
       () => run.artifacts.objects.forEach((_bytes, key) => run.artifacts.objects.set(key, new TextEncoder().encode('"other"\n'))),
     ],
     ['is too large', () => run.artifacts.objects.forEach((_bytes, key) => run.artifacts.objects.set(key, new Uint8Array(20_000_001)))],
-  ])('a transcript that %s is a dead session', async (why, harm) => {
+  ])('case 22: a transcript that %s is a dead session', async (why, harm) => {
     await run.driver.take('fixer', { agents: [run.agent] })
     harm()
     expect(await run.driver.take('fixer', { agents: [run.agent] })).toMatchObject({ mode: 'fallback', why: `its transcript ${why}` })
@@ -150,7 +150,7 @@ describe('a dead session never costs the turn', () => {
     expect(run.agent.calls[2]?.session).toEqual({ mode: 'resume', id: 'fake-session-1' })
   })
 
-  it('a resume that answers under another id is a fallback, and its answer is thrown away', async () => {
+  it('case 23: a resume that answers under another id is a fallback, and its answer is thrown away', async () => {
     await run.driver.take('reviewer', { agents: [run.agent] })
     run.agent.script.push((turn) => {
       turn.transcript.append('of no worth')
@@ -163,7 +163,7 @@ describe('a dead session never costs the turn', () => {
     expect((await run.sessionOf('reviewer'))?.id).toBe('fake-session-2')
   })
 
-  it('a resume that answers under no id is one too', async () => {
+  it('case 23: a resume that answers under no id is one too', async () => {
     await run.driver.take('reviewer', { agents: [run.agent] })
     run.agent.script.push({ kind: 'done', output: cleanReview, usage: usageOf(), sessionId: null })
     expect((await run.driver.take('reviewer', { agents: [run.agent] })).mode).toBe('fallback')

@@ -74,7 +74,7 @@ describe('on the tables', () => {
     expect(await tables.runs.turns(state.runId)).toHaveLength(1)
   })
 
-  it('two workers at once: one works, the other finds it busy', async () => {
+  it('case 25: two workers at once: one works, the other finds it busy', async () => {
     const log: Claimed[] = []
     const answers = await Promise.allSettled([take(counted(log)), take(counted(log), {}, tables.another())])
     const settled = answers.map((answer) => (answer.status === 'fulfilled' ? 'done' : (answer.reason as Error).name)).sort()
@@ -85,7 +85,7 @@ describe('on the tables', () => {
     expect(log).toHaveLength(1)
   })
 
-  it('two workers hold one turn: the one whose lease was over is discarded, and its session with it', async () => {
+  it('case 25: two workers hold one turn: the one whose lease was over is discarded, and its session with it', async () => {
     const log: Claimed[] = []
     const late = new Promise<RunState>((resolve, reject) => {
       void take(async (claimed) => {
@@ -101,7 +101,7 @@ describe('on the tables', () => {
     expect((await tables.runs.turns(state.runId)).map((turn) => turn.fence)).toEqual([2])
   })
 
-  it('a finish under an old fence, while another worker holds the turn, is discarded: StaleTurn', async () => {
+  it('case 25: a finish under an old fence, while another worker holds the turn, is discarded: StaleTurn', async () => {
     const slow = take(async (claimed) => {
       effects.advance(14 * 60_000 + LEASE_SKEW_MS)
       void take(() => new Promise(() => undefined))

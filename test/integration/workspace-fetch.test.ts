@@ -61,7 +61,7 @@ describe('fetching from a repository of this machine', () => {
     expect(await fingerprintOf(repository.path)).toEqual(before)
   })
 
-  it('takes settings from the base tip even where the change alters them (case 20), and says so', async () => {
+  it('case 20: takes settings from the base tip even where the change alters them, and says so', async () => {
     const { repository, base, head } = kept(await makeChange({ '.reviewloop.yaml': 'rounds: 1\n' }, { '.reviewloop.yaml': 'rounds: 9\n' }))
     const asked: (string | null)[] = []
     const adapter = gitWorkspaces({ token: async () => null })
