@@ -106,10 +106,11 @@ export interface Retrier {
 
 /**
  * Retry of every Task, in this order: the transient rows of the error catalogue, then what Lambda itself may answer.
- * The waits of `TurnBusy` together outlast a lease, so they are never spread: a spread wait may be no wait at all.
+ * The waits of `TurnBusy` together outlast the lease of every worker that the last row lets a state lose, so they are never spread: a
+ * spread wait may be no wait at all.
  */
 export const RETRIERS: readonly Retrier[] = [
-  { errors: ['TurnBusy'], seconds: 30, rate: 1.5, longest: 120, attempts: 14, spread: false },
+  { errors: ['TurnBusy'], seconds: 30, rate: 1.5, longest: 120, attempts: 28, spread: false },
   { errors: ['AgentThrottled', 'AgentOverloaded'], seconds: 20, rate: 2, longest: 300, attempts: 6, spread: true },
   // A turn that ran out of time costs a whole turn each time.
   { errors: ['AgentTimedOut', 'AgentCancelled', 'GitTimedOut'], seconds: 5, rate: 2, longest: 60, attempts: 2, spread: false },

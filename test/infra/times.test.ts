@@ -47,6 +47,12 @@ describe('TurnBusy', () => {
     expect(busy && waits(busy)).toBeGreaterThan(longest + LEASE_SKEW_MS / 1000 + 60)
   })
 
+  test('is retried past the leases of all workers that a state may lose one after the other', () => {
+    const longest = Math.max(...Object.values(STATE_OF_ROLE).map((state) => SIZES[state].timeout))
+    const lost = RETRIERS.find((retrier) => retrier.errors.includes('Lambda.Unknown'))
+    expect(busy && waits(busy)).toBeGreaterThan(((lost?.attempts ?? 0) + 1) * (longest + LEASE_SKEW_MS / 1000) + 60)
+  })
+
   test('is not spread: a wait drawn at random may be none', () => {
     expect(busy?.spread).toBe(false)
   })
