@@ -1,5 +1,6 @@
+import { onCleanSlate } from '../../lib/runtime/clean-slate.ts'
 import { lambda } from '../../lib/runtime/lambda.ts'
 import { makeTurnPorts } from '../../lib/runtime/turn-ports.ts'
 import { handler as fix } from './handler.ts'
 
-export const handler = lambda(fix(makeTurnPorts()))
+export const handler = lambda(onCleanSlate(fix(makeTurnPorts())))

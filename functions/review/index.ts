@@ -1,5 +1,6 @@
+import { onCleanSlate } from '../../lib/runtime/clean-slate.ts'
 import { lambda } from '../../lib/runtime/lambda.ts'
 import { makeTurnPorts } from '../../lib/runtime/turn-ports.ts'
 import { handler as review } from './handler.ts'
 
-export const handler = lambda(review(makeTurnPorts()))
+export const handler = lambda(onCleanSlate(review(makeTurnPorts())))

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { type AllowedRepository, startBody, startFromDoor } from '../../lib/loop/door.ts'
 import type { StartPorts } from '../../lib/loop/start.ts'
-import { viewOf } from '../../lib/loop/view.ts'
+import { runOf } from '../../lib/loop/view.ts'
 import { parseEvent } from '../../lib/runtime/event.ts'
 import { answering, httpEvent, json, jsonBody } from '../../lib/runtime/http.ts'
 
@@ -26,6 +26,6 @@ export const handler =
       const body = parseEvent(startBody, jsonBody(request))
       const startedBy = request.requestContext.authorizer?.iam?.userArn ?? 'api'
       const { run, started } = await startFromDoor(ports, { body, startedBy, allowed })
-      return json(started ? 201 : 200, { ...viewOf(run, await ports.runs.turns(run.runId)), started }, { location: `/runs/${run.runId}` })
+      return json(started ? 201 : 200, { ...runOf(run), started }, { location: `/runs/${run.runId}` })
     })
   }

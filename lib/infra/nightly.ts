@@ -32,14 +32,14 @@ export class Nightly extends Construct {
       // By the address, not by the place in the list: adding a repository leaves the others' schedules alone.
       const entry = new CfnSchedule(this, `Schedule${createHash('sha256').update(url).digest('hex').slice(0, 12)}`, {
         groupName: group.ref,
-        description: `Review of ${url}, branch ${defaultBranch}`.slice(0, 512),
+        description: `Review of ${url}, branch ${schedule.branch}`.slice(0, 512),
         scheduleExpression: schedule.expression,
         scheduleExpressionTimezone: schedule.timezone,
         flexibleTimeWindow: { mode: 'FLEXIBLE', maximumWindowInMinutes: 15 },
         target: {
           arn: start.functionArn,
           roleArn: role.roleArn,
-          input: JSON.stringify({ schedule: { repository: url, branch: defaultBranch } }),
+          input: JSON.stringify({ schedule: { repository: url, branch: schedule.branch, base: defaultBranch } }),
           retryPolicy: { maximumEventAgeInSeconds: 3600, maximumRetryAttempts: 5 },
           deadLetterConfig: { arn: deadLetters.queueArn },
         },

@@ -11,17 +11,24 @@ const schedule = z.strictObject({
     .string()
     .regex(/^(cron\(\S+( \S+){5}\)|rate\([1-9]\d* (minutes?|hours?|days?)\))$/, 'expected cron(six fields) or rate(n minutes|hours|days)'),
   timezone: timezone.default('UTC'),
+  /** Branch that is reviewed against the default branch at these times: the default branch against itself is no change. */
+  branch: z.string().min(1).max(255),
 })
 
-const repository = z.strictObject({
-  /** https, without a credential in it. */
-  url: z
-    .url({ protocol: /^https$/ })
-    .refine((url) => !hasCredential(url), 'a credential does not belong into a URL; name a secret in gitTokenSecret'),
-  defaultBranch: z.string().min(1).max(255),
-  /** Reviews the default branch at these times; absent: never by itself. */
-  schedule: schedule.optional(),
-})
+const repository = z
+  .strictObject({
+    /** https, without a credential in it. */
+    url: z
+      .url({ protocol: /^https$/ })
+      .refine((url) => !hasCredential(url), 'a credential does not belong into a URL; name a secret in gitTokenSecret'),
+    defaultBranch: z.string().min(1).max(255),
+    /** Absent: no review starts by itself. */
+    schedule: schedule.optional(),
+  })
+  .refine(({ defaultBranch, schedule: nightly }) => nightly?.branch !== defaultBranch, {
+    path: ['schedule', 'branch'],
+    message: 'the default branch against itself is no change: name another branch',
+  })
 
 const settings = z.strictObject({
   /** Suffix of the names of everything that is deployed. */

@@ -9,7 +9,7 @@ import { addUsage, noUsage, tokensOf, unknownUsage } from './usage.ts'
 /** How an attempt ended. `dead`: not the session that was asked for. `failed`: another agent may serve. */
 export type Attempt<O> =
   | { kind: 'done'; output: O; sessionId: string | null; tokens: number | null }
-  | { kind: 'checkpoint'; sessionId: string }
+  | { kind: 'checkpoint'; sessionId: string; tokens: number | null }
   | { kind: 'limit'; limit: LimitName; sessionId: string | null }
   | { kind: 'dead'; reason: string }
   | { kind: 'failed'; error: LoopError }
@@ -65,7 +65,8 @@ const callAndCheck = async <O>(options: AttemptOptions<O>, session: SessionUse, 
   const isOther = session.mode === 'resume' && result.sessionId !== session.id
   if (isOther && !(result.kind === 'limit' && result.sessionId === null))
     return { kind: 'dead', reason: 'it answered under another session' }
-  if (result.kind !== 'done') return result
+  if (result.kind === 'checkpoint') return { kind: 'checkpoint', sessionId: result.sessionId, tokens: result.usage.input }
+  if (result.kind === 'limit') return { kind: 'limit', limit: result.limit, sessionId: result.sessionId }
   const parsed = schema.safeParse(result.output)
   return parsed.success
     ? { kind: 'done', output: parsed.data, sessionId: result.sessionId, tokens: result.usage.input }

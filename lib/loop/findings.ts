@@ -113,11 +113,13 @@ const MOST_RULE = 200
 const clean = (text: string, most: number): string => printable(redact(text)).trim().slice(0, most).trim() || '(no text)'
 
 const placeFile = (given: string, { diff, files, isSymlink }: FindingContext): { path: string } | { reason: string } => {
-  const normal = normalisePath(given)
+  const isFile = (path: string) => (typeof files === 'function' ? files(path) : files.has(path))
+  // A file may be called what would be taken for another system's path: its exact name is its own.
+  const normal = isFile(given) ? { path: given } : normalisePath(given)
   if ('reason' in normal) return normal
   const { path } = normal
   if (isSymlink?.(path)) return { reason: 'the path is a symlink' }
-  if (typeof files === 'function' ? files(path) : files.has(path)) return normal
+  if (isFile(path)) return normal
   const renamed = diff.find(({ oldPath }) => oldPath === path)
   if (renamed) return { path: renamed.path }
   // A deleted file is no longer in the workspace, but what its removal breaks may be said of it.
@@ -167,16 +169,27 @@ const merge = (a: Finding, b: Finding): Finding => {
 /** Rule of the findings that stand for what nobody looked at. */
 export const NOT_REVIEWED = 'not-reviewed'
 
-/** A missing look is never clean: a finding for each file that was skipped, unless the policy ignores it. */
-export const notReviewed = (skipped: readonly SkippedFile[], policy: Pick<Policy, 'ignore' | 'unread'>): FindingDraft[] =>
-  skipped
-    .filter(({ file }) => !isIgnored(policy, file))
-    .map(({ file, reason }) => ({
-      rule: NOT_REVIEWED,
-      ...(policy.unread === 'block' ? { severity: 'warning', action: 'ask-user' } : { severity: 'info', action: 'no-op' }),
-      file,
-      text: `Not reviewed: ${reason}`.slice(0, 8000),
-    }))
+/**
+ * A missing look is never clean: a finding for each file that was skipped, unless the policy ignores it. The files are the diff's, so
+ * their names are not an agent's to get wrong: none is refused, whatever it is called.
+ */
+export const notReviewed = (skipped: readonly SkippedFile[], policy: Pick<Policy, 'ignore' | 'unread'>): Finding[] => {
+  const files = skipped.filter(({ file }) => !isIgnored(policy, file))
+  const ids = findingIds(
+    files.map(({ file }) => ({ file, rule: NOT_REVIEWED })),
+    () => null,
+  )
+  return files.map(({ file, reason }, index) => ({
+    id: ids[index] ?? '',
+    rule: NOT_REVIEWED,
+    ...(policy.unread === 'block'
+      ? ({ severity: 'warning', action: 'ask-user' } as const)
+      : ({ severity: 'info', action: 'no-op' } as const)),
+    file,
+    text: clean(`Not reviewed: ${reason}`, MOST_TEXT),
+    inDiff: false,
+  }))
+}
 
 const matchers = new WeakMap<readonly string[], (path: string) => boolean>()
 

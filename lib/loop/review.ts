@@ -1,7 +1,7 @@
 /** States Review and Certify: one look at the change. A certifier is a reviewer without a session. */
 import type * as z from 'zod'
 import type { ReviewTask } from './agent.ts'
-import { checkFindings, NOT_REVIEWED, notReviewed } from './findings.ts'
+import { checkFindings, normalisePath, NOT_REVIEWED, notReviewed } from './findings.ts'
 import { applyReview, counts, markReturned } from './ledger.ts'
 import { advance } from './next-step.ts'
 import { type ReviewOutput, reviewOutput, type SkippedFile } from './output.ts'
@@ -106,13 +106,9 @@ const checkedOutput = async (scene: Scene): Promise<z.ZodType<ReviewOutput>> => 
 /** Findings are checked before they count; what was not looked at, and what had to be refused, is said. */
 const accept = async (role: Looker, { input, turn }: Claimed, scene: Scene, output: ReviewOutput): Promise<RunRecord> => {
   const { policy, record, source } = scene
-  const skipped: SkippedFile[] = [
-    ...output.skipped,
-    ...scene.diff.flatMap((file) => (file.omitted ? [{ file: file.path, reason: file.omitted }] : [])),
-  ]
-  const unread = notReviewed([...new Map(skipped.map((entry) => [entry.file, entry])).values()], policy)
-  const drafts = [...output.findings, ...unread]
-  const { findings, refused } = checkFindings(drafts, await findingContext(scene, drafts))
+  const skipped = skippedOf(output, scene)
+  const { findings: found, refused } = checkFindings(output.findings, await findingContext(scene, output.findings))
+  const findings = [...found.filter(({ rule }) => rule !== NOT_REVIEWED), ...notReviewed(skipped, policy)]
   const looked = applyReview(record, {
     role,
     turn,
@@ -126,6 +122,17 @@ const accept = async (role: Looker, { input, turn }: Claimed, scene: Scene, outp
     { ...looked, skipped, notices: [...looked.notices, ...told], given: role === 'reviewer' ? [] : looked.given },
     source.fixedBefore,
   )
+}
+
+/** What the agent did not look at, and what it could not have looked at: each file once. A name that leads out of the change is none of it. */
+const skippedOf = (output: ReviewOutput, { diff }: Scene): SkippedFile[] => {
+  const changed = new Set(diff.map(({ path }) => path))
+  const omitted = diff.flatMap(({ path, omitted: reason }) => (reason === null ? [] : [{ file: path, reason }]))
+  const said = output.skipped.flatMap(({ file, reason }) => {
+    const place = changed.has(file) ? { path: file } : normalisePath(file)
+    return 'path' in place ? [{ file: place.path, reason }] : []
+  })
+  return [...new Map([...omitted, ...said].map((entry) => [entry.file, entry])).values()]
 }
 
 /** `not-reviewed` is the loop's own finding, so the loop accounts for it: a file that was read this time is no longer unread. */

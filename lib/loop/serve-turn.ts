@@ -141,7 +141,11 @@ const settle = async <O>(
   let checkpoint: Checkpoint | null = null
   if (ended.kind === 'done')
     session = id === null || !transcript.storable ? null : sessions.record({ agent, id, ...at, tokens: ended.tokens, startedAt })
-  if (ended.kind === 'checkpoint' && transcript.storable) checkpoint = { turn: number, ...made, id: ended.sessionId, ...at, work: null }
+  if (ended.kind === 'checkpoint' && transcript.storable) {
+    checkpoint = { turn: number, ...made, id: ended.sessionId, ...at, work: null }
+    // A checkpoint is a finish: where no turn goes on from it, the role's next one resumes the session all the same.
+    if (use.mode !== 'none') session = sessions.record({ agent, id: ended.sessionId, ...at, tokens: ended.tokens, startedAt })
+  }
   if (checkpoint || (session !== null && session !== 'keep')) await ports.artifacts.put(at.transcript, bytes)
 
   const reasons = [

@@ -28,7 +28,7 @@ export type StartPorts = Pick<Ports, 'runs' | 'sessions' | 'executions' | 'effec
  */
 export const startRun = async (
   ports: StartPorts,
-  input: { request: RunRequest; startedBy: string; checkHead: boolean },
+  input: { request: RunRequest; startedBy: string; checkHead: boolean; again?: boolean },
 ): Promise<Started> => {
   const parsed = runRequest.safeParse(input.request)
   if (!parsed.success) {
@@ -47,7 +47,8 @@ export const startRun = async (
   const own = await publishedBy(ports, key, request)
   if (own) return { run: own, started: false }
 
-  await takeBranch(ports, key, runId, request.head)
+  const other = await takeBranch(ports, key, { runId, request, again: input.again ?? false })
+  if (other) return { run: await goneOn(ports, other), started: false }
   const item = newRun(ports, runId, request, input.startedBy)
   const created = await ports.runs.runs.write(runId, item)
   const run = created ? item : ((await ports.runs.runs.read(runId)) ?? item)
@@ -73,13 +74,29 @@ const goneOn = async (ports: StartPorts, run: RunItem): Promise<RunItem> => {
   return run
 }
 
-/** The older run is ended first and the lock taken then: a start that dies between the two leaves nothing running. */
-const takeBranch = async (ports: StartPorts, key: string, runId: string, head: string): Promise<void> => {
+/**
+ * Takes the lock of the branch, and gives null; or gives the run that keeps it. That is the one under way of the very same change:
+ * whoever comes second, by whatever door and with whatever wishes, is shown that run, and only an explicit re-request takes its
+ * place. Any other is ended first and the lock taken then: a start that dies between the two leaves nothing running.
+ */
+const takeBranch = async (
+  ports: StartPorts,
+  key: string,
+  { runId, request, again }: { runId: string; request: RunRequest; again: boolean },
+): Promise<RunItem | null> => {
+  let keeper: RunItem | null = null
   await changeBranch(ports, key, async (branch) => {
+    keeper = null
     if (branch.active === runId) return null
+    const active = branch.active === null ? null : await ports.runs.runs.read(branch.active)
+    if (active && !again && active.verdict === null && active.request.head === request.head && active.request.base === request.base) {
+      keeper = active
+      return null
+    }
     if (branch.active) await supersede(ports, branch.active)
-    return { active: runId, head }
+    return { active: runId, head: request.head }
   })
+  return keeper
 }
 
 const newRun = (ports: StartPorts, runId: string, request: RunRequest, startedBy: string): RunItem => {

@@ -40,8 +40,10 @@ export const closing = (
 ): Closing => {
   const endedAt = ports.effects.now()
   const spent = spentAfter(input.spent, served.usage, endedAt - startedAt)
-  const limit = served.kind === 'limit' ? served.limit : limitReached(policy, spent)
-  const ended = served.kind === 'done' && limit ? 'limit' : served.kind
+  // A checkpoint that may not be gone on from is an end: what was done by then is kept like that of any other cap.
+  const isLast = served.kind === 'checkpoint' && input.continuations >= policy.limits.continuations
+  const limit = served.kind === 'limit' ? served.limit : isLast ? 'continuations' : limitReached(policy, spent)
+  const ended = isLast || (served.kind === 'done' && limit) ? 'limit' : served.kind
   const { mode, why, agent, agentVersion, fingerprint, usage } = served
   return {
     ended,

@@ -9,7 +9,12 @@ export interface RunView {
   turns: TurnRecord[]
 }
 
-export const viewOf = (item: RunItem, turns: TurnRecord[]): RunView => {
+/** The run alone, for whoever may not read its history. */
+export const runOf = (item: RunItem): Omit<RunView, 'turns'> => {
   const { token: _token, nonce: _nonce, rev: _rev, ttl: _ttl, closed: _closed, ...run } = item
-  return redactAll({ version: 1, run, turns })
+  return redactAll({ version: 1, run })
+}
+
+export const viewOf = (item: RunItem, turns: TurnRecord[]): RunView => {
+  return { ...runOf(item), turns: redactAll(turns) }
 }

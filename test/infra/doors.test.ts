@@ -53,7 +53,9 @@ describe('schedules', () => {
   test('starts its branch, tries again, and keeps what failed', () => {
     const target = schedules[0]?.['Target'] as Record<string, unknown>
     expect(plain(target['Arn'])).toBe('StartFunction')
-    expect(JSON.parse(target['Input'] as string)).toEqual({ schedule: { repository: 'https://git.example/one.git', branch: 'main' } })
+    expect(JSON.parse(target['Input'] as string)).toEqual({
+      schedule: { repository: 'https://git.example/one.git', branch: 'develop', base: 'main' },
+    })
     expect(target).toMatchObject({ RetryPolicy: { MaximumRetryAttempts: 5 }, DeadLetterConfig: {} })
   })
 
@@ -63,7 +65,7 @@ describe('schedules', () => {
         repositories: ['zero', 'one'].map((name) => ({
           url: `https://git.example/${name}.git`,
           defaultBranch: 'main',
-          schedule: { expression: 'cron(0 3 * * ? *)', timezone: 'Europe/Berlin' },
+          schedule: { expression: 'cron(0 3 * * ? *)', timezone: 'Europe/Berlin', branch: 'develop' },
         })),
       }),
     )

@@ -1,6 +1,7 @@
 /** Whole runs in which every function has the rights of its role and no others: they suffice, and none is idle. */
 import { beforeAll, expect, test } from 'vitest'
 import { handler as show } from '../../functions/show/handler.ts'
+import { handler as startHandler } from '../../functions/start/handler.ts'
 import { ACCESS } from '../../lib/infra/access.ts'
 import { readJson } from '../../lib/loop/artifact.ts'
 import { decideRun } from '../../lib/loop/decide.ts'
@@ -8,7 +9,6 @@ import type { AgentTurn } from '../../lib/loop/agent.ts'
 import { runRecord } from '../../lib/loop/record.ts'
 import { recordFailure, recordLostExecution } from '../../lib/loop/record-failure.ts'
 import type { RunState } from '../../lib/loop/run.ts'
-import { startRun } from '../../lib/loop/start.ts'
 import { executionName, type FunctionName, MAX_PARK_DAYS, type Step } from '../../lib/names.ts'
 import { takeStep } from '../support/drive.ts'
 import { servedId, usageOf } from '../support/fake-agent.ts'
@@ -16,7 +16,6 @@ import { FakeWorkspaces } from '../support/fake-workspace.ts'
 import { type Guard, guard } from '../support/guarded-ports.ts'
 import { asker } from '../support/iam.ts'
 import { makePorts, stateOf } from '../support/ports.ts'
-import { requestOf } from '../support/runs.ts'
 import { synthesize } from '../support/template.ts'
 
 const FUNCTIONS = Object.keys(ACCESS) as FunctionName[]
@@ -26,10 +25,16 @@ const guarded: Guard = guard(asker(synthesize()), wakes)
 const makeLoop = () => makePorts({ workspaces: new FakeWorkspaces({ base: { 'a.js': 'one\n' }, head: { 'a.js': 'one\nbad\n' } }) })
 type Loop = ReturnType<typeof makeLoop>
 
+const REPOSITORY = { url: 'https://git.example/team/project', defaultBranch: 'main' }
+
+/** Through the function's own handler, as the API calls it. */
 const start = async (ports: Loop, head = 'a'.repeat(40)): Promise<RunState> => {
   ports.forge.head = head
-  const request = requestOf({ head, overrides: { ask_hours: MAX_PARK_DAYS * 24 } })
-  const { run } = await startRun(guarded.for(ports, 'Start'), { request, startedBy: 'test', checkHead: true })
+  const body = { repository: REPOSITORY.url, branch: 'feature', overrides: { ask_hours: MAX_PARK_DAYS * 24 } }
+  const event = { requestContext: { http: { method: 'POST', path: '/runs' } }, body: JSON.stringify(body) }
+  const answer = (await startHandler(guarded.for(ports, 'Start'), [REPOSITORY])(event)) as { statusCode: number; body: string }
+  expect(answer.statusCode).toBe(201)
+  const { run } = JSON.parse(answer.body) as { run: { runId: string } }
   return stateOf({ runId: run.runId, next: 'Prepare', commit: head })
 }
 
@@ -115,6 +120,17 @@ let ends: Step[]
 beforeAll(async () => {
   verdict = (await wholeRun()).verdict
   ends = await otherEnds()
+})
+
+test('a schedule starts a run of its branch against the default branch, and is shown the run there is', async () => {
+  const ports = makeLoop()
+  const scheduled = { schedule: { repository: REPOSITORY.url, branch: 'develop', base: 'main' } }
+  const call = () => startHandler(guarded.for(ports, 'Start'), [REPOSITORY])(scheduled)
+  expect(await call()).toMatchObject({ started: true })
+  expect(await call()).toMatchObject({ started: false })
+  const [run] = ports.runs.runItems.values()
+  expect(run?.request.base).not.toBe(run?.request.head)
+  expect(run?.request.overrides).toEqual({ ask: 'never' })
 })
 
 test('the runs came to their ends', () => {

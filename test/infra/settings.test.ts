@@ -17,12 +17,17 @@ test('the example is valid', () => {
 
 test('defaults are filled in', () => {
   expect(parseSettings(valid, 'x')).toMatchObject({ agents: ['lint'], retention: { workDays: 90, recordDays: 400, logDays: 90 } })
-  const schedule = { expression: 'rate(1 day)' }
+  const schedule = { expression: 'rate(1 day)', branch: 'develop' }
   expect(parseSettings({ ...valid, repositories: [{ ...repository, schedule }] }, 'x').repositories[0]?.schedule?.timezone).toBe('UTC')
 })
 
 test.each([
   ['no repository', { repositories: [] }, /repositories/],
+  [
+    'a schedule of the default branch against itself',
+    { repositories: [{ ...repository, schedule: { expression: 'rate(1 day)', branch: repository.defaultBranch } }] },
+    /no change[\s\S]*schedule/,
+  ],
   ['an unknown key', { region: 'eu' }, /region/],
   ['a stage that no name can hold', { stage: 'My Stage' }, /lower-case letters, digits and dashes[\s\S]*stage/],
   ['a repository over plain http', { repositories: [{ ...repository, url: 'http://git.example/one.git' }] }, /repositories\[0\]\.url/],
@@ -39,7 +44,7 @@ test.each([
   ],
   [
     'a zone that is none',
-    { repositories: [{ ...repository, schedule: { expression: 'rate(1 day)', timezone: 'Berlin' } }] },
+    { repositories: [{ ...repository, schedule: { expression: 'rate(1 day)', timezone: 'Berlin', branch: 'develop' } }] },
     /not a time zone/,
   ],
   ['a secret by its name', { gitTokenSecret: 'git-token' }, /expected the full ARN of a secret/],

@@ -310,6 +310,45 @@ describe('the loop', () => {
     expect(recordOf(ports, state.record)).toMatchObject({ skipped: [{ file: 'a.js' }], findings: [{ rule: 'not-reviewed' }] })
   })
 
+  it.each([
+    ['a symlink', { path: 'evil.js', newMode: '120000' }],
+    ['a submodule', { path: 'sub', omitted: 'submodule' }],
+    ['a name with a backslash', { path: 'a\\b.sql' }],
+    ['a name like a home', { path: '~/c.sql' }],
+  ])('%s that nobody looked at is never clean', async (_what, file) => {
+    const { ports, agent, start } = await setUp({ overrides: { ask: 'never' } })
+    const open = ports.workspaces.open
+    const diff = { oldPath: null, status: 'added', oldMode: null, newMode: '100644', omitted: null, hunks: [], ...file } as const
+    ports.workspaces.open = async (options) => Object.assign(await open(options), { diff: async () => [diff] })
+    agent.script.push(agent.done({ ...looked(), skipped: 'omitted' in file ? [] : [{ file: file.path, reason: 'not read' }] }))
+    const { state } = await driveUntil(ports, start, 'Done')
+    expect(state.verdict).toMatchObject({ outcome: 'changes-requested', reason: 'open-findings' })
+    expect(recordOf(ports, state.record).skipped).toHaveLength(1)
+  })
+
+  it('at the last checkpoint the work is committed, and the next turn of the role goes on in the session', async () => {
+    const { ports, answers, agent, start, runId } = await setUp({ overrides: { limits: { continuations: 0 } } })
+    answers.finds(defect('bad'))
+    agent.script.push(async (turn) => {
+      await turn.edits?.write('b.js', new TextEncoder().encode('half'))
+      turn.transcript.append('half done')
+      return { kind: 'checkpoint', usage: { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, dollars: 0, calls: 1 }, sessionId: 'its-own' }
+    })
+    const parked = await driveUntil(ports, start, 'Decide')
+    const record = recordOf(ports, parked.state.record)
+    expect(record.turns.at(-1)).toMatchObject({ ended: 'limit', limit: 'continuations' })
+    expect(record.commits).toMatchObject([{ files: ['b.js'] }])
+    const id = record.findings[0]?.id ?? ''
+    await decideRun(ports, runId, { answer: { kind: 'fix', findings: [id], decline: [], notes: {}, add: [] }, by: 'ada' })
+    answers.fixes()
+    answers.accounts('fixed')
+    const { state } = await driveUntil(ports, parked.state, 'Done')
+    const fixer = agent.calls.filter(({ role }) => role === 'fixer')
+    expect(fixer.at(-1)).toMatchObject({ session: { mode: 'resume', id: 'its-own' }, prompt: { kind: 'task' } })
+    expect(fixer.at(-1)?.history).toContain('half done')
+    expect(state.verdict).toMatchObject({ outcome: 'approved', reason: 'certified' })
+  })
+
   it('case 16: a fix of a published run that a person took out is not put back: the run parks', async () => {
     const first = await setUp()
     first.answers.finds(defect('bad'))

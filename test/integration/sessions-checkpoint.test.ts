@@ -17,7 +17,7 @@ describe('a turn that stops at a checkpoint', () => {
   it('is gone on with in the same session, with no new prompt', async () => {
     run.agent.script.push(stop)
     expect(await run.driver.take('fixer', { agents: [run.agent] })).toMatchObject({ ended: 'checkpoint', mode: 'started' })
-    expect(await run.itemOf('fixer')).toMatchObject({ session: null, checkpoint: { turn: 1, id: 'fake-session-9' } })
+    expect(await run.itemOf('fixer')).toMatchObject({ session: { id: 'fake-session-9' }, checkpoint: { turn: 1, id: 'fake-session-9' } })
     expect(await run.driver.take('fixer', { agents: [run.agent], work })).toMatchObject({
       mode: 'continued',
       why: 'the turn before stopped at a checkpoint',
@@ -31,12 +31,11 @@ describe('a turn that stops at a checkpoint', () => {
     expect(await run.itemOf('fixer')).toMatchObject({ session: { id: 'fake-session-9' }, checkpoint: null })
   })
 
-  it('leaves the finished session where it was', async () => {
-    await run.driver.take('fixer', { agents: [run.agent] })
-    const before = await run.sessionOf('fixer')
+  it('is a finish: session, transcript and checkpoint move together in its one write', async () => {
     run.agent.script.push(stop)
     await run.driver.take('fixer', { agents: [run.agent] })
-    expect(await run.sessionOf('fixer')).toEqual(before)
+    const { session, checkpoint } = (await run.itemOf('fixer')) ?? {}
+    expect(session).toMatchObject({ id: checkpoint?.id, transcript: checkpoint?.transcript, checksum: checkpoint?.checksum })
   })
 
   it('with a checkpoint that is lost: a fallback, in a workspace without the work', async () => {

@@ -30,11 +30,11 @@ export class FakeExecutions implements Executions {
 }
 
 class FakeForge implements Forge {
-  /** The branch's head; null when the branch is gone. */
+  /** The head of every branch but `main`, which stands at BASE; null when the branch is gone. */
   head: string | null = HEAD
   readonly published: Parameters<Forge['publish']>[0][] = []
 
-  branchHead = async (): Promise<string | null> => this.head
+  branchHead = async (_repository: string, branch: string): Promise<string | null> => (branch === 'main' ? BASE : this.head)
   publish: Forge['publish'] = async (request) => {
     const already = this.published.some((other) => other.commit === request.commit && other.target === request.target)
     if (!already) this.published.push(request)

@@ -24,7 +24,7 @@ export const exampleSettings = (changes: Record<string, unknown> = {}): Settings
         {
           url: 'https://git.example/one.git',
           defaultBranch: 'main',
-          schedule: { expression: 'cron(0 3 * * ? *)', timezone: 'Europe/Berlin' },
+          schedule: { expression: 'cron(0 3 * * ? *)', timezone: 'Europe/Berlin', branch: 'develop' },
         },
         { url: 'https://git.example/two.git', defaultBranch: 'trunk' },
       ],

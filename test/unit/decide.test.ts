@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { decide, decideRun } from '../../lib/loop/decide.ts'
+import type { Answer } from '../../lib/loop/decision.ts'
 import { park } from '../../lib/loop/park.ts'
 import { TURN_ROLES } from '../../lib/names.ts'
 import { claim, finish } from '../../lib/loop/turn-item.ts'

@@ -155,8 +155,17 @@ describe('the policy', () => {
   test('makes a finding of what nobody looked at, which blocks or is only told', () => {
     const ignore = ['vendor/']
     expect(notReviewed(files, { ignore, unread: 'block' })).toEqual([
-      { rule: 'not-reviewed', severity: 'warning', action: 'ask-user', file: 'big.sql', text: 'Not reviewed: over 512 KB' },
+      {
+        id: expect.stringMatching(/^f-[0-9a-f]{10}$/) as string,
+        rule: 'not-reviewed',
+        severity: 'warning',
+        action: 'ask-user',
+        file: 'big.sql',
+        text: 'Not reviewed: over 512 KB',
+        inDiff: false,
+      },
     ])
+    expect(notReviewed([{ file: 'a\\b.sql', reason: 'x' }, { file: '~/c.sql', reason: 'x' }], { ignore, unread: 'block' })).toHaveLength(2)
     expect(notReviewed(files, { ignore, unread: 'disclose' })).toMatchObject([{ severity: 'info', action: 'no-op' }])
   })
 

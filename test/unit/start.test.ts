@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { startFromDoor, nextAttempt } from '../../lib/loop/door.ts'
 import { startRun } from '../../lib/loop/start.ts'
-import { makePorts } from '../support/ports.ts'
+import { BASE, makePorts } from '../support/ports.ts'
 import { aRun, requestOf } from '../support/runs.ts'
 
 const OTHER = 'c'.repeat(40)
@@ -39,6 +39,18 @@ describe('starting a run', () => {
       startRun(ports, { request: requestOf(), startedBy: 'cli', checkHead: true }),
     ])
     expect(a.run.runId).toBe(b.run.runId)
+  })
+
+  it('case 14: with other wishes as well: whoever comes second is shown the run, and only an explicit re-request takes its place', async () => {
+    const ports = makePorts()
+    const first = await startRun(ports, { request: requestOf(), startedBy: 'cli', checkHead: true })
+    const unattended = requestOf({ overrides: { ask: 'never' } })
+    const second = await startRun(ports, { request: unattended, startedBy: 'schedule', checkHead: true })
+    expect(second).toMatchObject({ started: false, run: { runId: first.run.runId, verdict: null } })
+    expect(ports.executions.started).toHaveLength(1)
+    const third = await startRun(ports, { request: unattended, startedBy: 'cli', checkHead: true, again: true })
+    expect(third.started).toBe(true)
+    expect(ports.runs.runItems.get(first.run.runId)?.verdict).toMatchObject({ outcome: 'superseded' })
   })
 
   it('refuses a head that is not the head of the branch, and a branch that is gone; nothing changes', async () => {
@@ -143,7 +155,7 @@ describe('the doors', () => {
   it('asks the forge for every commit', async () => {
     const ports = makePorts()
     const { run } = await startFromDoor(ports, { body, startedBy: 'api', allowed })
-    expect(run.request).toMatchObject({ repository: 'https://git.example/team/project', head: ports.forge.head, base: ports.forge.head })
+    expect(run.request).toMatchObject({ repository: 'https://git.example/team/project', head: ports.forge.head, base: BASE })
   })
 
   it('refuses a repository that the deployment does not name', async () => {
