@@ -71,13 +71,14 @@ const start = async (session: Session, repository: LocalRepository, flags: RunFl
     request: flags.again ? await nextAttempt(loop.ports, request) : request,
     startedBy: 'cli',
     checkHead: true,
+    again: flags.again ?? false,
   })
   const what = `${repository.branch ?? 'commit'} ${repository.head.slice(0, 10)} against ${repository.base.name} ${repository.base.mergeBase.slice(0, 10)}`
   progress.line(`Run ${run.runId}: ${oneLine(what)} in ${repository.root}`)
   for (const line of uncommittedLines(repository)) progress.line(line)
   if (!started && run.status === 'ended')
     progress.line('The same request was made before: this is what it came to. For a new attempt: --again')
-  else if (!started) progress.line('The same request was made before and has not ended: it goes on.')
+  else if (!started) progress.line('A run of this change is under way: it goes on, by the wishes it was started with. For one of its own: --again')
   return goOn(session, run, { outputs: outputsOf(flags), asks: asksWith(flags), quiet: flags.quiet ?? false })
 }
 
