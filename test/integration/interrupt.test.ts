@@ -103,7 +103,7 @@ describe('kill -9', () => {
     expect((await cli.run('run', '--scenario', scenario)).code).toBeNull()
     const again = await cli.run('run', '--scenario', scenario, '--output', 'json')
     expect(again.code).toBe(0)
-    expect(again.stderr).toContain('has not ended: it goes on')
+    expect(again.stderr).toContain('under way: it goes on')
     expect(reportIn(again).turns.map(({ turn }) => turn)).toEqual([1, 2, 3, 4, 5, 6])
   })
 
