@@ -57,6 +57,8 @@ export class Engine implements Executions {
       if (end.kind === 'failed') await this.#options.onFailed?.({ name, error: end.error, cause: end.cause })
       return end
     })
+    // Whoever waits for it learns that it could not be recorded; where nobody does, that must not end the process.
+    execution.end.catch(() => {})
   }
 
   async stop(name: string): Promise<void> {
@@ -86,7 +88,7 @@ export class Engine implements Executions {
   async interrupt(graceMs = 10_000): Promise<void> {
     const all = [...this.#executions.values()]
     for (const execution of all) execution.stop('stopped')
-    await Promise.all(all.map((execution) => execution.end))
+    await Promise.allSettled(all.map((execution) => execution.end))
     await Promise.all(all.map((execution) => execution.settled(graceMs)))
   }
 

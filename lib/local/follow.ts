@@ -34,8 +34,7 @@ export const follow = async (loop: LocalLoop, runId: string, asking: Asking | nu
     if (!loop.engine.names().includes(name)) return followElsewhere(loop, runId)
     const over = new AbortController()
     const watched = watch(loop, run, asking, over.signal)
-    const end = await loop.engine.waitFor(name)
-    over.abort()
+    const end = await loop.engine.waitFor(name).finally(() => over.abort())
     await watched
     const after = await readRun(loop.ports.runs, runId)
     if (after.status === 'ended') return after
@@ -62,7 +61,8 @@ const watch = async (loop: LocalLoop, before: RunItem, asking: Asking | null, ov
   const open = new Map<string, AbortController>()
   const work: Promise<void>[] = []
   while (!over.aborted) {
-    const run = await readRun(loop.ports.runs, before.runId)
+    // What cannot be read now is looked at again in a moment: the execution, which needs the store as well, says when that is an end.
+    const run = await readRun(loop.ports.runs, before.runId).catch(() => before)
     const { question, decision, token } = run
     if (run.epoch !== before.epoch) await loop.engine.stop(executionName(run.runId, before.epoch))
     else if (asking && run.status === 'parked' && question && token) {
@@ -96,9 +96,9 @@ const askOnce = async (loop: LocalLoop, run: RunItem, question: string, asking: 
       return
     } catch (thrown) {
       const error = asLoopError(thrown)
+      // Whatever it is, the question still stands and is asked again.
       asking.tell(`${error.message} ${error.entry.remedy}`)
       if (error.name === 'StaleDecision') return
-      if (error.entry.class !== 'user') throw error
     }
   }
 }

@@ -31,6 +31,12 @@ export interface LoopOptions {
   scenario?: string | undefined
   /** Agents where neither the settings nor the request name any. */
   agents?: readonly string[] | undefined
+  /** Milliseconds between retries, in place of those of the definition: for tests. */
+  retryInterval?: number
+  /** What stands between the use cases and the adapters: for tests. */
+  ports?: (adapters: Ports) => Ports
+  /** What stands between the engine and the handler of a state: for tests. */
+  handler?: (state: TaskState, handler: Handler) => Handler
 }
 
 export interface LocalLoop {
@@ -63,9 +69,11 @@ export const openLoop = async (folder: DataFolder, options: LoopOptions): Promis
   const token = async () => process.env[ENV.gitToken] ?? null
   let lost = 0
   let handlers: Record<TaskState, Handler> | null = null
+  const handlerOf = (state: TaskState): Handler => (handlers ??= handlersOf(ports))[state]
   const engine = new Engine({
-    handler: (state) => (handlers ??= handlersOf(ports))[state],
+    handler: (state) => options.handler?.(state, handlerOf(state)) ?? handlerOf(state),
     waits: options.waits,
+    ...(options.retryInterval === undefined ? {} : { retryInterval: options.retryInterval }),
     ...(options.onEvent ? { onEvent: options.onEvent } : {}),
     claimName: executionNames(folder.path).claim,
     onFailed: async ({ name, error, cause }) => {
@@ -73,7 +81,7 @@ export const openLoop = async (folder: DataFolder, options: LoopOptions): Promis
       if (lost++ < MOST_LOST) await recordLostExecution(ports, { name, status: 'FAILED', error, cause })
     },
   })
-  const ports: Ports = {
+  const adapters: Ports = {
     sessions: dynamoSessions({ client, table: TABLES.sessions }),
     runs: dynamoRuns({ client, table: TABLES.runs }),
     artifacts: directoryArtifacts(folder.artifacts),
@@ -84,5 +92,6 @@ export const openLoop = async (folder: DataFolder, options: LoopOptions): Promis
     effects: effectsOf(folder.id, options.onLog),
     defaultAgents: options.agents ?? DEFAULT_AGENTS,
   }
+  const ports = options.ports?.(adapters) ?? adapters
   return { folder, ports, engine, close: () => client.destroy() }
 }

@@ -245,3 +245,28 @@ test('a deadline lies before the time-out of the state, and at most before that 
   expect(deadlines[0]).toBeGreaterThan(0)
   expect(deadlines[0]).toBeLessThan(15 * 60 * 1000)
 })
+
+describe('a failed execution that cannot be recorded either', () => {
+  const unrecorded = () => {
+    const told: string[] = []
+    const onFailed = async ({ name }: { name: string }) => {
+      told.push(name)
+      throw new LoopError('StoreUnavailable', 'nobody answers')
+    }
+    return { told, ...engineOf({ Close: to('Failed') }, { onFailed }) }
+  }
+
+  test('is said to whoever waits for it', async () => {
+    const { engine, told } = unrecorded()
+    await engine.start('a-1', aRunState())
+    await expect(engine.waitFor('a-1')).rejects.toMatchObject({ name: 'StoreUnavailable' })
+    expect(told).toEqual(['a-1'])
+  })
+  test('ends no process in which nobody waits for it, and keeps nobody from letting go', async () => {
+    const { engine, told } = unrecorded()
+    await engine.start('a-1', aRunState())
+    while (told.length === 0) await setImmediate()
+    await setImmediate()
+    await expect(engine.interrupt()).resolves.toBeUndefined()
+  })
+})

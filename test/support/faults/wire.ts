@@ -1,0 +1,71 @@
+/** Stands between the SDK and the table: lets requests fail before the table has them, or loses the table's answer. */
+import { Agent, createServer, request, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Chance } from './chance.ts'
+
+export interface Wire {
+  socket: string
+  close(): Promise<void>
+}
+
+interface Options {
+  socket: string
+  upstream: string
+  chance: Chance
+  /** Chance that a request goes wrong, asked anew each time. */
+  rate: () => number
+  happened: (what: string) => void
+}
+
+const WRONG = { 'server error': 3, 'cut off before': 2, 'answer lost': 4 }
+
+const bodyOf = async (message: IncomingMessage): Promise<Buffer> => {
+  const chunks: Buffer[] = []
+  for await (const chunk of message) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks)
+}
+
+export const openWire = async ({ socket, upstream, chance, rate, happened }: Options): Promise<Wire> => {
+  const agent = new Agent({ keepAlive: true })
+  let count = 0
+
+  const forward = (incoming: IncomingMessage, body: Buffer): Promise<{ status: number; headers: IncomingMessage['headers']; body: Buffer }> =>
+    new Promise((resolve, reject) => {
+      const sent = request({ socketPath: upstream, agent, method: incoming.method, path: incoming.url, headers: incoming.headers })
+      sent.on('error', reject)
+      sent.on('response', (response) => {
+        bodyOf(response).then((answer) => resolve({ status: response.statusCode ?? 500, headers: response.headers, body: answer }), reject)
+      })
+      sent.end(body)
+    })
+
+  const serve = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
+    const body = await bodyOf(incoming)
+    const nth = ++count
+    const wrong = chance.happens(rate(), 'wire', nth) ? chance.weighted(WRONG, 'wire how', nth) : null
+    if (wrong) happened(`${wrong}: ${String(incoming.headers['x-amz-target'])}`)
+    if (wrong === 'cut off before') return void outgoing.destroy()
+    if (wrong === 'server error') {
+      outgoing.writeHead(500, { 'content-type': 'application/x-amz-json-1.0' })
+      return void outgoing.end(JSON.stringify({ __type: 'com.amazonaws.dynamodb.v20120810#InternalServerError', message: 'as the seed says' }))
+    }
+    const answer = await forward(incoming, body)
+    if (wrong === 'answer lost') return void outgoing.destroy()
+    outgoing.writeHead(answer.status, answer.headers)
+    outgoing.end(answer.body)
+  }
+
+  const server: Server = createServer((incoming, outgoing) => void serve(incoming, outgoing).catch(() => outgoing.destroy()))
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(socket, resolve)
+  })
+  return {
+    socket,
+    close: () =>
+      new Promise((resolve) => {
+        agent.destroy()
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
