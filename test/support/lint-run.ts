@@ -16,14 +16,10 @@ import { aRun } from './runs.ts'
 const token = async (): Promise<null> => null
 const realEffects = (): Effects => ({ now: Date.now, nonce: randomUUID, owner: null, log: () => undefined })
 
-export const lintPorts = () =>
-  makePorts({
-    workspaces: gitWorkspaces({ token }),
-    forge: gitForge({ token }),
-    agents: createAgents(),
-    effects: realEffects(),
-    defaultAgents: ['lint'],
-  })
+/** Ports with real git and the real clock; the agent is the fake one unless the test brings its own. */
+export const gitPorts = () => makePorts({ workspaces: gitWorkspaces({ token }), forge: gitForge({ token }), effects: realEffects() })
+
+export const lintPorts = () => ({ ...gitPorts(), agents: createAgents(), defaultAgents: ['lint'] })
 
 export interface LintRun {
   state: RunState
