@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { writeJson } from './artifact.ts'
 import { assertCurrent, changeRun, readRun } from './current-run.ts'
-import { type Answer, answer as answerSchema, type Decision } from './decision.ts'
+import { type Answer, type Decision, givenAnswer } from './decision.ts'
 import { LoopError } from './errors.ts'
 import { normalisePath } from './findings.ts'
 import type { RunItem } from './items.ts'
@@ -19,6 +19,9 @@ import { questionId } from './verdict.ts'
  */
 const EXPIRY_SLACK_MS = 15 * 60_000
 
+/** A decision stands in the run item, which with all that it holds may not grow past 400 KB. */
+const MOST_BYTES = 200 * 1024
+
 const decisionKey = (runId: string, question: string): string => `decisions/${runId}/${question}.json`
 
 /**
@@ -31,9 +34,7 @@ export const decideRun = async (
   runId: string,
   input: { question?: string | undefined; answer: Answer; by: string },
 ): Promise<RunItem> => {
-  const parsed = answerSchema.safeParse(input.answer)
-  if (!parsed.success) throw new LoopError('BadDecision', `The decision is not valid: ${parsed.error.issues[0]?.message ?? ''}`)
-  const answer = parsed.data
+  const answer = checked(input)
   const before = await readRun(ports.runs, runId)
   if (before.question && answer.kind === 'fix' && !before.decision) await assertFits(ports, before, answer)
   const run = await changeRun(ports, runId, (current) => {
@@ -48,6 +49,20 @@ export const decideRun = async (
   })
   if (run.status === 'parked' && run.token) await ports.executions.wake(run.token)
   return run
+}
+
+const checked = (input: { answer: Answer; by: string }): Answer => {
+  const parsed = givenAnswer.safeParse(input)
+  const [issue] = parsed.error?.issues ?? []
+  if (!parsed.success)
+    throw new LoopError('BadDecision', `The decision is not valid: ${oneLine(issue?.path.join('.') ?? '')}: ${issue?.message ?? ''}`)
+  const { answer } = parsed.data
+  const bytes = Buffer.byteLength(JSON.stringify(answer))
+  if (bytes > MOST_BYTES)
+    throw new LoopError('BadDecision', `The decision has ${Math.ceil(bytes / 1024)} KB, and at most ${MOST_BYTES / 1024} KB can be kept.`, {
+      bytes,
+    })
+  return answer
 }
 
 const stale = (runId: string) => new LoopError('StaleDecision', `Run ${runId} does not wait for this decision.`, { runId })
@@ -68,7 +83,7 @@ const assertFits = async (ports: Pick<Ports, 'artifacts'>, run: RunItem, answer:
   const open = new Set(
     (await loadRecord(ports, { record: question.record, source: null })).findings.flatMap((f) => (f.status === 'open' ? [f.id] : [])),
   )
-  const named = [...answer.findings, ...answer.decline, ...Object.keys(answer.notes).filter(Boolean)]
+  const named = [...answer.findings, ...answer.decline, ...Object.keys(answer.notes)]
   const unknown = named.filter((id) => !open.has(id))
   if (unknown.length)
     throw new LoopError('BadDecision', `No open finding has the id ${namedIn(unknown)}.`, { unknown: unknown.slice(0, MOST_NAMED) })

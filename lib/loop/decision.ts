@@ -13,7 +13,7 @@ export const answer = z.discriminatedUnion('kind', [
     /** What the fixer should know, for all findings. */
     note: z.string().max(8000).optional(),
     /** What the fixer should know, by finding id. */
-    notes: z.record(z.string(), z.string().max(8000)).default({}),
+    notes: z.record(z.string().min(1), z.string().max(8000)).default({}),
     add: z.array(findingDraft).max(100).default([]),
   }),
   z.strictObject({ kind: z.literal('skip') }),
@@ -21,12 +21,18 @@ export const answer = z.discriminatedUnion('kind', [
 ])
 export type Answer = z.infer<typeof answer>
 
+/** Who decides: a name to show to people. */
+const by = z.string().min(1).max(200)
+
+/** What a door takes: an answer, and whose it is. */
+export const givenAnswer = z.object({ answer, by })
+
 export const decision = z.strictObject({
   /** The question that was answered. */
   question: z.string(),
   /** `expired` is the time-out's own decision: it is a compare-and-set like a person's. */
   answer: z.union([answer, z.strictObject({ kind: z.literal('expired') })]),
-  by: z.string().min(1).max(200).nullable(),
+  by: by.nullable(),
   at: z.iso.datetime(),
 })
 export type Decision = z.infer<typeof decision>

@@ -75,6 +75,9 @@ const goOn = async (context: Context<unknown>, agent: Agent, checkpoint: Checkpo
   return sessions.fresh(agent, 'lost' in loaded ? loaded.lost : 'the checkpoint is lost')
 }
 
+/** Characters: an item has to stay small, whatever an agent calls its sessions. */
+const LONGEST_ID = 1000
+
 type Ended<O> = Exclude<Attempt<O>, { kind: 'dead' }>
 
 /** One call in the session there is and, where that turns out to be dead, one in a fresh session of the same role. */
@@ -134,14 +137,16 @@ const settle = async <O>(
   const { role, turn: number, fence, item } = turn.claimed
   const id = use.mode === 'none' && ended.kind !== 'checkpoint' ? null : ended.sessionId
   const bytes = transcript.bytes()
+  const isShort = id === null || id.length <= LONGEST_ID
+  const isKept = transcript.storable && isShort
   const at = { transcript: turnObjectKey('transcripts', role, item.runId, number, fence), checksum: checksumOf(bytes) }
   const made = { agent: agent.id, agentVersion: agent.version }
 
   let session: Served<O>['session'] = mode === 'fallback' || !sessions.known ? null : 'keep'
   let checkpoint: Checkpoint | null = null
   if (ended.kind === 'done')
-    session = id === null || !transcript.storable ? null : sessions.record({ agent, id, ...at, tokens: ended.tokens, startedAt })
-  if (ended.kind === 'checkpoint' && transcript.storable) {
+    session = id === null || !isKept ? null : sessions.record({ agent, id, ...at, tokens: ended.tokens, startedAt })
+  if (ended.kind === 'checkpoint' && isKept) {
     checkpoint = { turn: number, ...made, id: ended.sessionId, ...at, work: null }
     // A checkpoint is a finish: where no turn goes on from it, the role's next one resumes the session all the same.
     if (use.mode !== 'none') session = sessions.record({ agent, id: ended.sessionId, ...at, tokens: ended.tokens, startedAt })
@@ -152,6 +157,7 @@ const settle = async <O>(
     why,
     ...(use.mode === 'start' && id === null ? ['it gave no session id'] : []),
     ...(transcript.storable ? [] : ['its transcript is too large to keep']),
+    ...(isShort ? [] : ['its session id is too long to keep']),
   ]
   const how =
     ended.kind === 'done'

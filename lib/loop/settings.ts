@@ -6,6 +6,7 @@ import { policy, type Policy, settings, type Settings } from './policy.ts'
 import { oneLine } from './redact.ts'
 import { allowedAt, type JsonSchema } from './settings-schema.ts'
 
+/** Of a file, and of overrides, which are kept in the run's item. */
 const MOST_BYTES = 64 * 1024
 const MOST_PROBLEMS = 10
 const MOST_WORKED_OUT = 100
@@ -27,6 +28,7 @@ export const settingsJsonSchema = (): JsonSchema => z.toJSONSchema(settings, { i
  * `file` is what messages call it. Errors: BadSettings, with `details.problems`.
  */
 export const resolvePolicy = ({ text, file, overrides }: { text: string | null; file: string; overrides: Settings }): Policy => {
+  if (Buffer.byteLength(JSON.stringify(overrides)) > MOST_BYTES) throw badSettings('overrides', [tooLarge('they are too large', 0)])
   const given = text === null ? {} : parseSettings(text, file)
   const resolved = policy.safeParse({
     ...given,
@@ -42,6 +44,14 @@ export const resolvePolicy = ({ text, file, overrides }: { text: string | null; 
   )
 }
 
+const tooLarge = (message: string, line: number): Problem => ({
+  line,
+  column: line,
+  key: '',
+  message,
+  allowed: `at most ${MOST_BYTES / 1024} KB`,
+})
+
 const defined = <T extends object>(value: T): Partial<T> =>
   Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== undefined)) as Partial<T>
 
@@ -50,8 +60,7 @@ const nested = (key: 'sessions' | 'limits' | 'agent', file: Settings, overrides:
 
 /** The settings that a file's text holds, and no more than it holds. Errors: BadSettings. */
 export const parseSettings = (text: string, file: string): Settings => {
-  if (Buffer.byteLength(text) > MOST_BYTES)
-    throw badSettings(file, [{ line: 1, column: 1, key: '', message: 'the file is too large', allowed: `at most ${MOST_BYTES / 1024} KB` }])
+  if (Buffer.byteLength(text) > MOST_BYTES) throw badSettings(file, [tooLarge('the file is too large', 1)])
   const { document, lines } = readYaml(text, file)
   const at = (offset: number): [number, number] => {
     const { line, col } = lines.linePos(offset)

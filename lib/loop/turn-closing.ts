@@ -23,6 +23,10 @@ const limitReached = (policy: Policy, spent: Spent): LimitName | null => {
   return null
 }
 
+/** Characters of what an agent says that go into a record: an item has to stay small. */
+const MOST_WHY = 2000
+const MOST_SUMMARY = 4000
+
 export interface Closing {
   ended: TurnRecord['ended']
   limit: LimitName | null
@@ -56,7 +60,7 @@ export const closing = (
       fence,
       epoch: input.epoch,
       mode,
-      why: redact(why),
+      why: redact(why).slice(0, MOST_WHY),
       agent,
       agentVersion,
       fingerprint,
@@ -66,7 +70,7 @@ export const closing = (
       startedAt: new Date(startedAt).toISOString(),
       endedAt: new Date(endedAt).toISOString(),
       ...facts,
-      summary: redact(facts.summary),
+      summary: redact(facts.summary).slice(0, MOST_SUMMARY),
     }),
   }
 }

@@ -141,6 +141,45 @@ describe('recording a decision', () => {
     expect(item().decision).toBeNull()
   })
 
+  it('refuses a note for no finding and a name that is none, before anything is read; nothing changes', async () => {
+    const { ports, runId, item } = await parked()
+    const fix: Answer = { kind: 'fix', findings: ['f-0000000001'], decline: [], notes: {}, add: [] }
+    const before = structuredClone(item())
+    const refused: [Answer, string, string][] = [
+      [{ ...fix, notes: { '': 'for all' } }, 'ada', 'answer.notes'],
+      [fix, '', 'by'],
+      [fix, 'x'.repeat(201), 'by'],
+    ]
+    for (const [answer, by, named] of refused)
+      await expect(decideRun(ports, runId, { answer, by })).rejects.toMatchObject({
+        name: 'BadDecision',
+        message: expect.stringContaining(named),
+      })
+    expect(item()).toEqual(before)
+  })
+
+  it('case 28: a decision that an item cannot hold is refused; nothing changes', async () => {
+    const { ports, runId, item } = await parked()
+    const adding = (...texts: string[]): Answer => {
+      const add = texts.map((text) => ({ rule: 'x', severity: 'error' as const, file: 'a.js', text }))
+      return { kind: 'fix', findings: [], decline: [], notes: {}, add }
+    }
+    const before = structuredClone(item())
+    const hundred = adding(...Array.from({ length: 100 }, () => 'é'.repeat(8000)))
+    await expect(decideRun(ports, runId, { answer: hundred, by: 'ada' })).rejects.toMatchObject({
+      name: 'BadDecision',
+      message: expect.stringContaining('at most 200 KB'),
+    })
+    expect(item()).toEqual(before)
+    expect(ports.executions.woken).toEqual([])
+
+    const most = Array.from({ length: 25 }, () => 'x'.repeat(8000))
+    const left = 200 * 1024 - Buffer.byteLength(JSON.stringify(adding(...most, '')))
+    const filled = (more: number) => adding(...most, 'x'.repeat(left + more))
+    await expect(decideRun(ports, runId, { answer: filled(1), by: 'ada' })).rejects.toMatchObject({ name: 'BadDecision' })
+    expect(await decideRun(ports, runId, { answer: filled(0), by: 'ada' })).toMatchObject({ decision: { by: 'ada' } })
+  })
+
   it('takes all of very many findings at once', async () => {
     const findings = Array.from({ length: 5000 }, (_, at) => aFinding(`f-${at.toString(16).padStart(10, '0')}`))
     const { ports, runId } = await parked({}, findings)

@@ -69,6 +69,13 @@ describe('the policy', () => {
   })
 })
 
+test('case 28: overrides that the run item could not hold are refused', () => {
+  const path_instructions = Array.from({ length: 9 }, (_, at) => ({ path: `${at}`, instructions: 'x'.repeat(8000) }))
+  expect(() => resolve(null, { path_instructions })).toThrow(
+    expect.objectContaining({ name: 'BadSettings', message: 'overrides: they are too large; allowed: at most 64 KB' }),
+  )
+})
+
 describe('a wrong file', () => {
   test.each([
     ['rounds: 99', '1:9: rounds: wrong value; allowed: a whole number from 0 to 10'],
