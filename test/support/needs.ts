@@ -19,8 +19,8 @@ export const isInstalled = (program: Program): boolean =>
 /** `testWith('java')('reads what the other engine wrote', …)`: named for what it needs, skipped where that is missing. */
 export const testWith =
   (program: Program, installed: (program: Program) => boolean = isInstalled) =>
-  (name: string, run: () => Promise<void> | void): void =>
-    test.skipIf(!installed(program))(`${name} (needs ${program})`, run)
+  (name: string, run: () => Promise<void> | void, timeout?: number): void =>
+    test.skipIf(!installed(program))(`${name} (needs ${program})`, run, timeout)
 
 /** The program whose lack explains a skip of this name; null where nothing does. */
 export const neededBy = (name: string): Program | null => PROGRAMS.find((program) => name.endsWith(`(needs ${program})`)) ?? null

@@ -2,8 +2,7 @@
 import { check } from './checks.ts'
 import type { Monitor } from './monitor.ts'
 import { operate } from './operator.ts'
-import type { Plan } from './plan.ts'
-import { World, type Mutant } from './world.ts'
+import { World, type WorldOptions } from './world.ts'
 
 export interface Played {
   seed: number
@@ -14,13 +13,19 @@ export interface Played {
   ends: string[]
 }
 
-export const play = async (seed: number, options: { git?: boolean; mutant?: Mutant; plan?: Partial<Plan> } = {}): Promise<Played> => {
+export const play = async (seed: number, options: WorldOptions = {}): Promise<Played> => {
   const world = await World.open(seed, options)
   try {
     await operate(world)
     const runs = await check(world)
     const { violations, trace, counts } = world.monitor
-    return { seed, violations, trace, counts, ends: runs.map(({ status, verdict }) => (status === 'ended' ? `${verdict?.outcome}: ${verdict?.error ?? verdict?.reason}` : status)) }
+    return {
+      seed,
+      violations,
+      trace,
+      counts,
+      ends: runs.map(({ status, verdict }) => (status === 'ended' ? `${verdict?.outcome}: ${verdict?.error ?? verdict?.reason}` : status)),
+    }
   } finally {
     await world.close()
   }

@@ -21,6 +21,14 @@ import { openWire, type Wire } from './wire.ts'
 /** A deliberate fault in the code: what it does to the ports that the use cases see. */
 export type Mutant = (ports: Ports, world: World) => Ports
 
+export interface WorldOptions {
+  git?: boolean
+  mutant?: Mutant
+  plan?: Partial<Plan>
+  /** Socket of other tables than the data folder's own. */
+  tables?: string
+}
+
 export interface Program {
   life: Life
   loop: LocalLoop
@@ -67,11 +75,12 @@ export class World {
     this.#tags = new Map(HEADS.map((name) => [runIdOf(this.requests[name], ['seeded']), name]))
   }
 
-  static async open(seed: number, options: { git?: boolean; mutant?: Mutant; plan?: Partial<Plan> } = {}): Promise<World> {
+  static async open(seed: number, options: WorldOptions = {}): Promise<World> {
     const chance = new Chance(seed)
     const plan = { ...planOf(seed, options.git ?? false), ...options.plan }
     const scratch = await mkdtemp(join(tmpdir(), 'reviewloop-faults-'))
-    const folder = await ownDataFolder(join(scratch, 'data'))
+    const own = await ownDataFolder(join(scratch, 'data'))
+    const folder = { ...own, socket: options.tables ?? own.socket }
     const opened: { world: World | null } = { world: null }
     const wire = await openWire({
       socket: join(scratch, 'wire'),
