@@ -4,6 +4,7 @@ import type { Agent, AgentResult, AgentTurn, SessionUse } from './agent.ts'
 import { isErrorName, LoopError } from './errors.ts'
 import type { Usage } from './record.ts'
 import type { LimitName } from './run.ts'
+import { fingerprint } from './run-id.ts'
 import { addUsage, noUsage, tokensOf, unknownUsage } from './usage.ts'
 
 /** How an attempt ended. `dead`: not the session that was asked for. `failed`: another agent may serve. */
@@ -70,8 +71,13 @@ const callAndCheck = async <O>(options: AttemptOptions<O>, session: SessionUse, 
   const parsed = schema.safeParse(result.output)
   return parsed.success
     ? { kind: 'done', output: parsed.data, sessionId: result.sessionId, tokens: result.usage.input }
-    : { kind: 'malformed', problem: z.prettifyError(parsed.error).slice(0, 2000), sessionId: result.sessionId }
+    : { kind: 'malformed', problem: problemOf(parsed.error), sessionId: result.sessionId }
 }
+
+const MOST_ISSUES = 20
+
+/** What is wrong with an answer, in words and cut: all of it may be. */
+const problemOf = ({ issues }: z.ZodError): string => z.prettifyError({ issues: issues.slice(0, MOST_ISSUES) }).slice(0, 2000)
 
 /** What may be retried, and what ran out of time or was called off, is thrown: neither is a reason for another session. */
 const failure = (agent: Agent, result: Extract<AgentResult, { kind: 'failed' }>, signal: AbortSignal): Attempt<never> => {
@@ -91,8 +97,12 @@ const call = async <O>(options: AttemptOptions<O>, session: SessionUse, prompt: 
   }
   const result = await agent.run({ ...turn, session, prompt, budget }).catch(resultOfThrown)
   meter.add(result.usage)
-  return result
+  return 'reason' in result ? { ...result, reason: withoutId(result.reason, session) } : result
 }
+
+/** Agents that complain of a session name it; its id is for the role's item alone, so that people are told its fingerprint. */
+const withoutId = (reason: string, session: SessionUse): string =>
+  session.mode === 'none' || !session.id ? reason : reason.replaceAll(session.id, fingerprint(session.id))
 
 type FailedName = Extract<AgentResult, { kind: 'failed' }>['error']
 const FAILED: readonly FailedName[] = ['AgentThrottled', 'AgentOverloaded', 'AgentTimedOut', 'AgentCancelled', 'AgentFailed']
