@@ -5,6 +5,7 @@ import { assertCurrent, changeRun, readRun } from './current-run.ts'
 import { type Answer, type Decision, givenAnswer } from './decision.ts'
 import { LoopError } from './errors.ts'
 import { normalisePath } from './findings.ts'
+import { firstIssue } from './issue.ts'
 import type { RunItem } from './items.ts'
 import { advance } from './next-step.ts'
 import type { Ports } from './ports.ts'
@@ -53,9 +54,7 @@ export const decideRun = async (
 
 const checked = (input: { answer: Answer; by: string }): Answer => {
   const parsed = givenAnswer.safeParse(input)
-  const [issue] = parsed.error?.issues ?? []
-  if (!parsed.success)
-    throw new LoopError('BadDecision', `The decision is not valid: ${oneLine(issue?.path.join('.') ?? '')}: ${issue?.message ?? ''}`)
+  if (!parsed.success) throw new LoopError('BadDecision', `The decision is not valid: ${firstIssue(parsed.error)}`)
   const { answer } = parsed.data
   const bytes = Buffer.byteLength(JSON.stringify(answer))
   if (bytes > MOST_BYTES)
