@@ -66,11 +66,11 @@ const callAndCheck = async <O>(options: AttemptOptions<O>, session: SessionUse, 
   const isOther = session.mode === 'resume' && result.sessionId !== session.id
   if (isOther && !(result.kind === 'limit' && result.sessionId === null))
     return { kind: 'dead', reason: 'it answered under another session' }
-  if (result.kind === 'checkpoint') return { kind: 'checkpoint', sessionId: result.sessionId, tokens: result.usage.input }
+  if (result.kind === 'checkpoint') return { kind: 'checkpoint', sessionId: result.sessionId, tokens: result.context ?? result.usage.input }
   if (result.kind === 'limit') return { kind: 'limit', limit: result.limit, sessionId: result.sessionId }
   const parsed = schema.safeParse(result.output)
   return parsed.success
-    ? { kind: 'done', output: parsed.data, sessionId: result.sessionId, tokens: result.usage.input }
+    ? { kind: 'done', output: parsed.data, sessionId: result.sessionId, tokens: result.context ?? result.usage.input }
     : { kind: 'malformed', problem: problemOf(parsed.error), sessionId: result.sessionId }
 }
 

@@ -32,7 +32,8 @@ export interface HandOver {
   round: number
   outstanding: TrackedFinding[]
   tried: { id: string; commit: string | null; note: string | null }[]
-  declined: { id: string; note: string | null }[]
+  /** `note` is the person's. */
+  declined: { id: string; rule: string; file: string; text: string; note: string | null }[]
 }
 
 interface TaskBase {
@@ -86,11 +87,14 @@ export interface AgentTurn {
   progress: (message: string) => void
 }
 
-/** How a turn of an agent ended. `sessionId` is the id that served, null where there was none. */
+/**
+ * How a turn of an agent ended. `sessionId` is the id that served, null where there was none. `context` is how many tokens the
+ * session has grown to, where the agent can tell it from what the turn used.
+ */
 export type AgentResult =
   /** `output` is not yet checked: the loop validates it against reviewOutput or fixOutput. */
-  | { kind: 'done'; output: unknown; usage: Usage; sessionId: string | null }
-  | { kind: 'checkpoint'; usage: Usage; sessionId: string }
+  | { kind: 'done'; output: unknown; usage: Usage; sessionId: string | null; context?: number }
+  | { kind: 'checkpoint'; usage: Usage; sessionId: string; context?: number }
   /** Unknown id, transcript missing or damaged, made by another version: rule 6 decides what follows. */
   | { kind: 'session_lost'; reason: string; usage: Usage }
   | { kind: 'limit'; limit: LimitName; usage: Usage; sessionId: string | null }

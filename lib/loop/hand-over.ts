@@ -41,6 +41,12 @@ export const handOver = (record: RunRecord, { role, round }: { role: TurnRole; r
     ),
     declined: findings
       .filter((finding) => finding.status === 'declined')
-      .map((finding) => ({ id: finding.id, note: lastNote(finding, 'declined') })),
+      .map((finding) => ({
+        id: finding.id,
+        rule: finding.rule,
+        file: finding.file,
+        text: finding.text,
+        note: lastNote(finding, 'declined'),
+      })),
   }
 }

@@ -8,6 +8,7 @@ import { commitId, limitName } from './run.ts'
 
 /** Tokens and money of one turn. Zero is a number; what the agent cannot tell is null. */
 export const usage = z.strictObject({
+  /** All input tokens: those that were read from the provider's cache or written to it are among them. */
   input: z.int().min(0).nullable(),
   output: z.int().min(0).nullable(),
   cacheRead: z.int().min(0).nullable(),

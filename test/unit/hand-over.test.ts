@@ -52,7 +52,9 @@ describe('a hand-over', () => {
       { id: 'f-2222222222', commit: null, note: 'the fixer: cannot' },
       { id: 'f-4444444444', commit: COMMIT, note: null },
     ])
-    expect(told?.declined).toEqual([{ id: 'f-3333333333', note: 'a person: fine as it is' }])
+    expect(told?.declined).toEqual([
+      { id: 'f-3333333333', rule: 'rule', file: 'a.js', text: 'what is wrong', note: 'a person: fine as it is' },
+    ])
   })
 
   it.each([
