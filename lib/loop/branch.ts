@@ -10,9 +10,19 @@ const MOST_RUNS = 20
 const MOST_FINDINGS = 500
 const TRIES = 16
 
-const emptyBranch = (key: string): BranchItem => ({ key, rev: 0, nonce: '-', active: null, head: null, published: [], fixed: [], ttl: 0 })
+const emptyBranch = (key: string): BranchItem => ({
+  key,
+  rev: 0,
+  nonce: '-',
+  active: null,
+  head: null,
+  begun: false,
+  published: [],
+  fixed: [],
+  ttl: 0,
+})
 
-export type BranchChange = Partial<Pick<BranchItem, 'active' | 'head' | 'published' | 'fixed'>>
+export type BranchChange = Partial<Pick<BranchItem, 'active' | 'head' | 'begun' | 'published' | 'fixed'>>
 
 /** As `changeRun`, for a branch; a branch that has no item yet is an empty one. Errors: StoreConflict, and what `change` throws. */
 export const changeBranch = async (
@@ -38,7 +48,7 @@ export const changeBranch = async (
 
 /** Frees the branch if the run holds it. */
 export const freeBranch = (ports: { runs: RunStore; effects: Effects }, key: string, runId: string): Promise<BranchItem> =>
-  changeBranch(ports, key, (branch) => (branch.active === runId ? { active: null, head: null } : null))
+  changeBranch(ports, key, (branch) => (branch.active === runId ? { active: null, head: null, begun: false } : null))
 
 /** What a run is about to publish on the branch: its commits, and the findings they fix. */
 export const rememberPublished = (

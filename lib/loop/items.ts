@@ -114,6 +114,8 @@ export const branchItem = z.strictObject({
   /** The run that holds the branch; null when none does. */
   active: runId.nullable(),
   head: commitId.nullable(),
+  /** The run that holds the branch has its item: whoever wants the branch finds what to end first. */
+  begun: z.boolean().default(false),
   /** Commits that we published, and the run: a head of ours starts nothing. */
   published: z.array(z.strictObject({ commit: commitId, run: runId })),
   /** Ids of findings that published runs fixed: found again where the run's commits were merged, a person took the fix out. */

@@ -1,25 +1,30 @@
 /** State Park: asks people, once, and lets the execution wait under a task token. */
 import { TURN_ROLES } from '../names.ts'
 import { assertCurrent, changeRun, readCurrentRun } from './current-run.ts'
+import { LoopError } from './errors.ts'
 import { nextStep } from './next-step.ts'
 import type { Ports } from './ports.ts'
 import { makeQuestion } from './question.ts'
 import { loadRecord } from './run-record.ts'
 import type { RunState } from './run.ts'
 import { extendTtl } from './turn-item.ts'
+import { turnOf } from './verdict.ts'
 
 type ParkPorts = Pick<Ports, 'runs' | 'sessions' | 'artifacts' | 'effects' | 'executions'>
 
 /**
  * Stores the question and the token, and puts every TTL of the run past its own bound. A question that was answered before
  * the execution got here, or whose time is over, wakes the execution at once.
- * Errors: StaleExecution, StoreConflict.
+ * Errors: StaleExecution, StaleTurn, StoreConflict.
  */
 export const park = async (ports: ParkPorts, state: RunState, token: string): Promise<void> => {
   await readCurrentRun(ports.runs, state)
   const asked = makeQuestion(state, await loadRecord(ports, state), nextStep(state).why ?? 'ask-user', ports.effects.now())
   const run = await changeRun(ports, state.runId, (current) => {
     assertCurrent(current, state)
+    // The run has gone on without this worker: its question would take the place of a later one, and of the answer to that.
+    if (current.question && turnOf(current.question.id) > state.turn)
+      throw new LoopError('StaleTurn', `Run ${state.runId} asks about turn ${turnOf(current.question.id)} by now.`, { runId: state.runId })
     const again = current.question?.id === asked.id
     return {
       status: 'parked',

@@ -4,6 +4,7 @@ import { changeBranch, freeBranch } from './branch.ts'
 import { KEEP_SECONDS } from './current-run.ts'
 import { endUnder } from './end-run.ts'
 import { LoopError } from './errors.ts'
+import { firstIssue } from './issue.ts'
 import type { RunItem } from './items.ts'
 import type { Forge, Ports } from './ports.ts'
 import { initialState } from './resume.ts'
@@ -32,8 +33,7 @@ export const startRun = async (
 ): Promise<Started> => {
   const parsed = runRequest.safeParse(input.request)
   if (!parsed.success) {
-    const [issue] = parsed.error.issues
-    throw new LoopError('BadRequest', `The request is not valid: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}.`)
+    throw new LoopError('BadRequest', `The request is not valid: ${firstIssue(parsed.error)}.`)
   }
   const request = parsed.data
   resolvePolicy({ text: null, file: '', overrides: request.overrides })
@@ -59,14 +59,16 @@ export const startRun = async (
 }
 
 /**
- * A name starts one execution, so a start whose answer was lost is made good here, and one that took is not repeated. A newer start
- * that came between the lock and the run item found nothing to supersede: then this run gives way by itself, whenever that is seen.
+ * A name starts one execution, so a start whose answer was lost is made good here, and one that took is not repeated. Where a newer
+ * start has taken the lock before there was a run item to supersede, this run gives way by itself, whenever that is seen.
  */
 const goneOn = async (ports: StartPorts, run: RunItem): Promise<RunItem> => {
   if (run.status === 'ended' || run.epoch !== 1) return run
   const { repository, branch, head } = run.request
-  const lock = await ports.runs.branches.read(branchKeyOf(repository, branch ?? head))
-  if (lock?.active !== run.runId) {
+  // A newer start that has read the lock, and found no run item yet to supersede, loses its compare-and-set by this and looks again.
+  const key = branchKeyOf(repository, branch ?? head)
+  const lock = await changeBranch(ports, key, ({ active, begun }) => (active === run.runId && !begun ? { begun: true } : null))
+  if (lock.active !== run.runId) {
     await supersede(ports, run.runId)
     return (await ports.runs.runs.read(run.runId)) ?? run
   }
@@ -94,7 +96,7 @@ const takeBranch = async (
       return null
     }
     if (branch.active) await supersede(ports, branch.active)
-    return { active: runId, head: request.head }
+    return { active: runId, head: request.head, begun: false }
   })
   return keeper
 }

@@ -20,6 +20,7 @@ const branchOf = (key: string, change: Partial<BranchItem> = {}): BranchItem => 
   nonce: 'n',
   active: idOf(1),
   head: HEAD,
+  begun: true,
   published: [{ commit: HEAD, run: idOf(1) }],
   fixed: [],
   ttl: 1_800_000_000,

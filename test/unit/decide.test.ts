@@ -46,6 +46,16 @@ describe('Park', () => {
     expect(ports.executions.woken).toEqual(['token-2'])
   })
 
+  it('by a worker that the run has gone on without asks nothing: a later question and its answer stand', async () => {
+    const { ports, state, runId, item } = await parked()
+    const later = await afterReview(ports, { ...state, turn: 4 }, { findings: [aFinding()] })
+    await park(ports, later, 'token-5')
+    await decideRun(ports, runId, { answer: { kind: 'approve' }, by: 'ada' })
+    const before = item()
+    await expect(park(ports, state, 'token-1')).rejects.toMatchObject({ name: 'StaleTurn' })
+    expect(item()).toEqual(before)
+  })
+
   it('a question whose time is over wakes it at once', async () => {
     const { ports, state } = await parked()
     ports.effects.advance(73 * HOUR)

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { startFromDoor, nextAttempt } from '../../lib/loop/door.ts'
+import type { BranchItem, RunItem } from '../../lib/loop/items.ts'
+import { runIdOf } from '../../lib/loop/run-id.ts'
 import { startRun } from '../../lib/loop/start.ts'
 import { BASE, makePorts } from '../support/ports.ts'
 import { aRun, requestOf } from '../support/runs.ts'
@@ -120,6 +122,43 @@ describe('starting a run', () => {
     expect(again).toMatchObject({ started: false, run: { verdict: { outcome: 'superseded' } } })
     expect(ports.executions.started).toMatchObject([{ name: `${older.run.runId}-2`, input: { next: 'Close' } }])
     expect([...ports.runs.branchItems.values()][0]?.active).toBe(newer.run.runId)
+  })
+
+  it('a newer start that found no run item to supersede yet does not take the branch from a run that has begun since', async () => {
+    const ports = makePorts()
+    const { runs } = ports.runs
+    const olderLocks = Promise.withResolvers<void>()
+    const olderGoesOn = Promise.withResolvers<void>()
+    // The older start stands between its lock and its run item while the newer one looks for that.
+    const slow = { ...runs, write: async (key: string, item: RunItem) => olderGoesOn.promise.then(() => runs.write(key, item)) }
+    const branches = {
+      ...ports.runs.branches,
+      write: async (key: string, item: BranchItem) => ports.runs.branches.write(key, item).finally(() => olderLocks.resolve()),
+    }
+    const older = startRun(
+      { ...ports, runs: { ...ports.runs, branches, runs: slow } },
+      { request: requestOf(), startedBy: 'a', checkHead: false },
+    )
+    await olderLocks.promise
+    const late = {
+      ...runs,
+      read: async (key: string) => {
+        const found = await runs.read(key)
+        if (key !== newerId && !found) {
+          olderGoesOn.resolve()
+          await older
+        }
+        return found
+      },
+    }
+    const newerId = runIdOf(requestOf({ head: OTHER }), ports.defaultAgents)
+    await startRun(
+      { ...ports, runs: { ...ports.runs, runs: late } },
+      { request: requestOf({ head: OTHER }), startedBy: 'b', checkHead: false },
+    )
+    const going = [...ports.runs.runItems.values()].filter(({ verdict }) => verdict === null)
+    expect(going.map(({ runId }) => runId)).toEqual([newerId])
+    expect([...ports.runs.branchItems.values()][0]?.active).toBe(newerId)
   })
 
   it('a start that comes when the same request has run to its end leaves no lock', async () => {
