@@ -2,7 +2,7 @@
 import { isAbsolute, normalize } from 'node:path'
 import { isBranchName } from '../loop/branch-name.ts'
 import { LoopError } from '../loop/errors.ts'
-import { keepSecrets } from '../loop/redact.ts'
+import { keepSecrets, oneLine } from '../loop/redact.ts'
 import { ENV } from '../names.ts'
 
 export type Address = { kind: 'path'; path: string } | { kind: 'url'; url: URL }
@@ -23,7 +23,7 @@ export const redact = (text: string, secrets: readonly string[] = []): string =>
   secrets
     .flatMap((secret) => (secret === '' ? [] : [authorization(secret).slice('Basic '.length), secret]))
     .reduce((shown, secret) => shown.replaceAll(secret, '***'), text)
-    .replace(/([a-z][a-z0-9+.-]*:\/\/)[^/\s]*@/gi, '$1***@')
+    .replace(/\b([a-z][a-z0-9+.-]{0,20}:\/\/)[^/\s]{0,2048}@/gi, '$1***@')
 
 const refuse = (why: string): never => {
   throw new LoopError('BadRequest', `repository: ${why}`)
@@ -37,7 +37,7 @@ export const parseAddress = (repository: string): Address => {
   if (/\p{Cc}/u.test(repository)) return refuse('the address holds a control character')
   if (isAbsolute(repository)) return { kind: 'path', path: normalize(repository) }
   if (!/^https?:\/\//i.test(repository) || !URL.canParse(repository)) {
-    return refuse(`${redact(repository)} is neither an https URL nor an absolute path`)
+    return refuse(`${oneLine(redact(repository))} is neither an https URL nor an absolute path`)
   }
   const url = new URL(repository)
   if (url.username !== '' || url.password !== '') return refuse(`a credential stands in the URL of ${url.host}: give the token by itself`)
@@ -63,6 +63,6 @@ export const tokenFor = async (url: URL, source: TokenSource): Promise<string | 
  * Errors: BadRequest for a name that git does not allow.
  */
 export const branchRef = (branch: string): string => {
-  if (!isBranchName(branch)) throw new LoopError('BadRequest', `${JSON.stringify(branch)} is no name for a branch`)
+  if (!isBranchName(branch)) throw new LoopError('BadRequest', `${JSON.stringify(oneLine(branch))} is no name for a branch`)
   return `refs/heads/${branch}`
 }
