@@ -55,6 +55,20 @@ describe('a dead session never costs the turn', () => {
     expect(await run.driver.take('reviewer', { agents: [run.agent] })).toMatchObject({ mode: 'fallback', why: 'fake: AgentFailed' })
   })
 
+  it('a session that an agent names when it complains is told by its fingerprint: the id is for its own item', async () => {
+    await run.driver.take('reviewer', { agents: [run.agent] })
+    run.agent.script.push({ kind: 'session_lost', reason: 'No conversation found with session ID fake-session-1', usage: usageOf(1, 0) })
+    expect(await run.driver.take('reviewer', { agents: [run.agent] })).toMatchObject({
+      mode: 'fallback',
+      why: `No conversation found with session ID ${fingerprint('fake-session-1')}`,
+    })
+    run.agent.script.push({ kind: 'failed', error: 'AgentThrottled', reason: 'not now, fake-session-2', usage: usageOf(1, 0) })
+    await expect(run.driver.take('reviewer', { agents: [run.agent] })).rejects.toMatchObject({
+      name: 'AgentThrottled',
+      message: `fake: not now, ${fingerprint('fake-session-2')}`,
+    })
+  })
+
   it("a fresh session's failure is the turn's, after one call", async () => {
     run.agent.script.push(failed('AgentFailed'))
     await expect(run.driver.take('reviewer', { agents: [run.agent] })).rejects.toMatchObject({ name: 'AgentFailed' })
