@@ -1,4 +1,5 @@
 import { dataFolderPath } from '../../lib/local/data-path.ts'
+import { shellWord } from '../../lib/loop/take-fixes.ts'
 
 /** How this program was called, so that what it tells people to type is what works for them. */
 type Env = Readonly<Record<string, string | undefined>>
@@ -9,9 +10,6 @@ export const commandName = (env: Env = process.env): string => (throughNpm(env) 
 
 /** `reviewloop show` in a text, as it has to be typed here. */
 export const asTyped = (text: string, env: Env = process.env): string => text.replace(/\breviewloop (?=[a-z])/g, `${commandName(env)} `)
-
-/** For the shell: quoted where it has to be. */
-export const shellWord = (text: string): string => (/^[\w./:@%+,=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)
 
 /** A command on a data folder, as it has to be typed here: the folder is named where it is not the one that is used by itself. */
 export const commandOn = (dataFolder: string, words: string, env: Env = process.env): string =>

@@ -1,14 +1,15 @@
 /** The report of a run: on stdout, in the files that were asked for, and where all of it lies. */
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { readFile, writeFile } from 'node:fs/promises'
 import { LoopError } from '../../lib/loop/errors.ts'
 import type { RunItem } from '../../lib/loop/items.ts'
+import { printable } from '../../lib/loop/redact.ts'
 import { renderText, type Style } from '../../lib/loop/report-text.ts'
 import type { LocalLoop } from '../../lib/local/local-loop.ts'
 import { writeRunFolder, type RunFiles } from '../../lib/local/run-folder.ts'
 import type { Format, Outputs } from './output.ts'
-import { commandOn, shellWord } from './command-name.ts'
+import { commandOn } from './command-name.ts'
 import { paintFor, type Screen } from './paint.ts'
+import { howToTake } from './take.ts'
 
 const STYLES = { good: 'green', bad: 'red', warn: 'yellow', dim: 'dim', bold: 'bold' } as const satisfies Record<Style, string>
 
@@ -22,7 +23,7 @@ export interface ReportOptions {
 }
 
 /** Where the files are, how to take the fixes, and how to answer. */
-const lastLines = (run: RunItem, { paths, report }: RunFiles, dataFolder: string): string[] => {
+const lastLines = async (run: RunItem, { paths, report }: RunFiles, dataFolder: string): Promise<string[]> => {
   const lines = ['', `Report: ${paths.md}`, `        ${paths.json}`, `        ${paths.sarif}`]
   if (run.status === 'parked')
     lines.push(
@@ -35,19 +36,20 @@ const lastLines = (run: RunItem, { paths, report }: RunFiles, dataFolder: string
     )
   if (!report.fixes) return [...lines, 'No fix was committed, so there is no patch and no branch.']
   if (paths.patch) lines.push(`Patch:  ${paths.patch}`)
-  const { repository } = run.request
-  const inRepository = repository.startsWith('/') && repository !== process.cwd() ? `-C ${shellWord(repository)} ` : ''
-  if (report.fixes.branch) lines.push(`Take the fixes: git ${inRepository}merge --ff-only ${shellWord(report.fixes.branch)}`)
-  else if (paths.patch) lines.push(`Take the fixes: git ${inRepository}apply ${shellWord(paths.patch)}`)
-  return lines
+  const take = await howToTake(run, report.fixes.branch, paths.patch)
+  return take ? [...lines, `Take the fixes: ${printable(take)}`] : lines
 }
 
 /** The text report, with real paths in place of artifact keys, and the lines that say where everything is. */
-const textReport = (run: RunItem, files: RunFiles, options: { screen: Screen; history: boolean; dataFolder: string }): string => {
+const textReport = async (
+  run: RunItem,
+  files: RunFiles,
+  options: { screen: Screen; history: boolean; dataFolder: string },
+): Promise<string> => {
   const paint = paintFor(options.screen)
   const shown = { ...files.report, fixes: files.report.fixes && { ...files.report.fixes, branch: null, patch: null } }
   const text = renderText(shown, { paint: (style, part) => paint(STYLES[style], part), history: options.history })
-  return `${text.trimEnd()}\n${lastLines(run, files, options.dataFolder).join('\n')}\n`
+  return `${text.trimEnd()}\n${(await lastLines(run, files, options.dataFolder)).join('\n')}\n`
 }
 
 const renderFormat = async (
@@ -70,7 +72,6 @@ export const printReport = async (loop: LocalLoop, run: RunItem, options: Report
   for (const { format, path } of options.outputs.files) {
     const text = await renderFormat(format, run, files, { write: () => true }, history, dataFolder)
     try {
-      await mkdir(dirname(path), { recursive: true })
       await writeFile(path, text)
     } catch (cause) {
       throw new LoopError(
@@ -82,5 +83,6 @@ export const printReport = async (loop: LocalLoop, run: RunItem, options: Report
     }
   }
   options.stdout.write(await renderFormat(options.outputs.stdout, run, files, options.stdout, history, dataFolder))
-  if (options.outputs.stdout !== 'text' && !options.quiet) options.stderr.write(`${lastLines(run, files, dataFolder).join('\n').trim()}\n`)
+  if (options.outputs.stdout === 'text' || options.quiet) return
+  options.stderr.write(`${(await lastLines(run, files, dataFolder)).join('\n').trim()}\n`)
 }

@@ -1,6 +1,7 @@
 /** Branches of a repository of this machine. Objects are added and one ref is moved; nothing else of it changes. */
 import { LoopError } from '../loop/errors.ts'
 import { complaint, git, runGit, type GitBounds } from '../workspace/git.ts'
+import { workingTrees } from '../workspace/local-branch.ts'
 import { gitPaths } from '../workspace/local-source.ts'
 import type { SnapshotRepository } from '../workspace/snapshot-repository.ts'
 import type { Branches } from './branches.ts'
@@ -21,7 +22,7 @@ export const localBranches = async (path: string, bounds: GitBounds): Promise<Br
 
   /** A branch that somebody works on: moving it would make their working tree look edited. */
   const isCheckedOut = async (ref: string): Promise<boolean> =>
-    (await git(['worktree', 'list', '--porcelain', '-z'], here)).toString('utf8').split('\0').includes(`branch ${ref}`)
+    (await workingTrees(path, bounds)).some(({ branch }) => `refs/heads/${branch}` === ref)
 
   /** Adds the new objects, one by one and without a pack, so that nothing asks for a clean-up. */
   const addObjects = async (from: SnapshotRepository, commit: string, head: string): Promise<void> => {

@@ -3,6 +3,7 @@ import type { TrackedFinding } from './finding.ts'
 import { oneLine, printable } from './redact.ts'
 import { asks, cost, fate, headline, place, seconds, step, tally, UNREAD_REMEDY } from './report-words.ts'
 import type { Report } from './report.ts'
+import { takeFixes } from './take-fixes.ts'
 
 const MOST_FINDINGS = 500
 
@@ -32,6 +33,8 @@ const bullets = (entries: readonly string[]): string[] => entries.map((entry) =>
 export const renderMarkdown = (report: Report): string => {
   const { request, error, question, turns, findings, commits, certificates, decisions, fixes, status } = report
   const certificate = certificates.at(-1)
+  // a block of its own, in which nothing is markup: a code span would alter what people paste
+  const commands = takeFixes(report)
   const shown = findings.slice(0, MOST_FINDINGS)
   const more = findings.length - shown.length
   const lines = [
@@ -77,8 +80,9 @@ export const renderMarkdown = (report: Report): string => {
       'Taking the fixes',
       fixes
         ? [
-            ...(fixes.branch === null ? [] : [`- ${code(`git merge --ff-only ${fixes.branch}`)}`]),
+            ...(fixes.branch === null ? [] : [`- branch: ${code(fixes.branch)}`]),
             ...(fixes.patch === null ? [] : [`- patch: ${code(fixes.patch)}`]),
+            ...(commands.length ? ['', 'With git:', '', ...commands.map((line) => `    ${line}`)] : []),
           ]
         : [],
     ),

@@ -4,6 +4,7 @@ import { NOT_REVIEWED } from './findings.ts'
 import { oneLine, printable } from './redact.ts'
 import { asks, cost, fate, headline, place, seconds, step, tally, UNREAD_REMEDY } from './report-words.ts'
 import type { Report } from './report.ts'
+import { takeFixes } from './take-fixes.ts'
 
 export type Style = 'good' | 'bad' | 'warn' | 'dim' | 'bold'
 /** Wraps a text in a style; must not change how wide it is. */
@@ -134,11 +135,13 @@ const findingLine = (finding: TrackedFinding, paint: Paint, history: boolean): s
   ]
 }
 
-const fixLines = ({ fixes, commits, outcome }: Report, title: Title): string[] => {
+const fixLines = (report: Report, title: Title): string[] => {
+  const { fixes, commits, outcome } = report
   if (!fixes) return []
   // A branch name and a key are never broken: people copy them.
   const ways = [
-    ...(fixes.branch === null ? [] : [`  git merge --ff-only ${printable(fixes.branch)}`]),
+    ...(fixes.branch === null ? [] : [`  branch: ${printable(fixes.branch)}`]),
+    ...takeFixes(report).map((line) => `  ${line}`),
     ...(fixes.patch === null ? [] : [`  patch: ${printable(fixes.patch)}`]),
   ]
   const note =

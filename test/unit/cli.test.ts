@@ -3,12 +3,13 @@ import { parseAge } from '../../bin/commands/clean.ts'
 import { atLeast } from '../../bin/commands/doctor.ts'
 import { overridesOf } from '../../bin/commands/run.ts'
 import { answerOf, parseAdded } from '../../bin/terminal/answer.ts'
-import { asTyped, commandOn, shellWord, typedIn } from '../../bin/terminal/command-name.ts'
+import { asTyped, commandOn, typedIn } from '../../bin/terminal/command-name.ts'
 import { exitCodeOfError, exitCodeOfRun } from '../../bin/terminal/exit.ts'
 import { parseOutputs } from '../../bin/terminal/output.ts'
 import { duration, paintFor } from '../../bin/terminal/paint.ts'
 import { ERRORS, LoopError, type ErrorName } from '../../lib/loop/errors.ts'
 import { OUTCOMES, type Verdict } from '../../lib/loop/run.ts'
+import { shellWord } from '../../lib/loop/take-fixes.ts'
 
 const verdict = (outcome: Verdict['outcome'], error: string | null = null): Verdict => ({ outcome, reason: 'clean', by: null, error })
 

@@ -138,8 +138,10 @@ describe('text', () => {
     expect(text).toContain('fixed in round 1 by cccccccccc')
     expect(text).toContain('- declined (turn 2, ada): as agreed')
     expect(text).toContain('src/b.ts (cccccccccc)')
-    expect(text.trimEnd().split('\n').slice(-2)).toEqual([
-      '  git merge --ff-only reviewloop/r-0123456789abcdef',
+    expect(text.trimEnd().split('\n').slice(-4)).toEqual([
+      '  branch: reviewloop/r-0123456789abcdef',
+      '  git switch feature &&',
+      '  git pull --ff-only https://example.com/team/project reviewloop/r-0123456789abcdef',
       '  patch: reports/r-0123456789abcdef/report.patch',
     ])
   })
@@ -204,7 +206,10 @@ describe('markdown', () => {
     expect(text).toContain('# Approved: a reader without a session found nothing that blocks')
     expect(text).toContain('| 3 | 1 | reviewer | resumed | the session of turn 1 | lint 1.0.0 | `abcdef012345` | 0 | 0 | 0 | 2.0 s |')
     expect(text).toContain('- declined (turn 2, ada): as agreed')
-    expect(text).toContain('`git merge --ff-only reviewloop/r-0123456789abcdef`')
+    expect(text).toContain('- branch: `reviewloop/r-0123456789abcdef`')
+    expect(text).toContain(
+      '\n\n    git switch feature &&\n    git pull --ff-only https://example.com/team/project reviewloop/r-0123456789abcdef\n',
+    )
     expect(text).toContain('- big file.sql: over 512 KB')
     expect(renderMarkdown(whole({ status: 'parked', verdict: null, question: QUESTION }))).toContain('It says: It is generated.')
   })
