@@ -12,8 +12,8 @@ export const abortCommand = (program: Command, done: (code: ExitCode) => void): 
     .action(async (named: string | undefined, flags: CommonFlags) => {
       const outputs = outputsOf(flags)
       // ending a run takes no turn, so it may be done beside the process that works on it
-      await withSession({ data: flags.data, own: false, quiet: flags.quiet }, async (session) => {
-        const run = await findRun(session.loop.ports.runs, named, (item) => item.status !== 'ended', 'run that has not ended')
+      await withSession({ data: flags.data, own: false, existing: true, quiet: flags.quiet }, async (session) => {
+        const run = await findRun(session.loop.ports.runs, named, [(item) => item.status !== 'ended'], 'run that has not ended')
         await abortRun(session.loop.ports, run.runId, session.by)
         await settle(session, run.runId, { outputs, asks: false, quiet: flags.quiet ?? false })
       })

@@ -1,6 +1,8 @@
 import { createInterface } from 'node:readline/promises'
 import { rm } from 'node:fs/promises'
 import type { Command } from 'commander'
+import { isDataFolder } from '../../lib/local/data-folder.ts'
+import { dataFolderPath } from '../../lib/local/data-path.ts'
 import { executionNames } from '../../lib/local/execution-names.ts'
 import type { LocalLoop } from '../../lib/local/local-loop.ts'
 import { runFolder } from '../../lib/local/run-folder.ts'
@@ -53,6 +55,10 @@ export const cleanCommand = (program: Command, done: (code: ExitCode) => void): 
     .option('-y, --yes', 'do not ask')
     .action(async (flags: CleanFlags) => {
       const before = Date.now() - parseAge(flags.olderThan)
+      if (!(await isDataFolder(dataFolderPath(flags.data)))) {
+        process.stdout.write('0 run(s) to take away.\n')
+        return done(EXIT.approved)
+      }
       const code = await withSession({ data: flags.data, own: !flags.dryRun }, async ({ loop }) => {
         const runs = (await loop.ports.runs.list()).filter(
           (run) => run.status === 'ended' && run.endedAt && Date.parse(run.endedAt) <= before,

@@ -17,7 +17,9 @@ type DecideFlags = CommonFlags & AnswerFlags & { question?: string; scenario?: s
 const collect = (value: string, before: string[] | undefined): string[] => [...(before ?? []), value]
 
 const record = async (session: Session, named: string | undefined, flags: DecideFlags): Promise<RunItem> => {
-  const run = await findRun(session.loop.ports.runs, named, (item) => item.status === 'parked', 'parked run')
+  // with none parked, the newest that ever asked: the same answer again is answered alike, another is stale
+  const wanted = [(item: RunItem) => item.status === 'parked', (item: RunItem) => item.question !== null]
+  const run = await findRun(session.loop.ports.runs, named, wanted, 'parked run')
   const open = await openFindings(session, run)
   return decideRun(session.loop.ports, run.runId, {
     question: flags.question,
@@ -49,7 +51,7 @@ const waitForOwner = async (session: Session, runId: string): Promise<boolean> =
 
 const decideAndGoOn = async (named: string | undefined, flags: DecideFlags): Promise<ExitCode> => {
   const options: SettleOptions = { outputs: outputsOf(flags), asks: false, quiet: flags.quiet ?? false }
-  const common = { data: flags.data, quiet: flags.quiet, scenario: scenarioOf(flags) }
+  const common = { data: flags.data, existing: true, quiet: flags.quiet, scenario: scenarioOf(flags) }
   const first = await withSession({ ...common, own: false }, async (session) => {
     const run = await record(session, named, flags)
     if (session.loop.folder.owned) return { code: await goOn(session, run, options) }

@@ -4,17 +4,17 @@ import type { RunStore } from '../../lib/loop/ports.ts'
 
 /**
  * The run that a person means: an id, the beginning of one that is the beginning of no other, or (nothing given) the newest run that
- * `wanted` takes. Errors: RunNotFound, BadRequest where the beginning fits several.
+ * the first of `wanted` takes, else the next of them. Errors: RunNotFound, BadRequest where the beginning fits several.
  */
 export const findRun = async (
   runs: RunStore,
   named: string | undefined,
-  wanted: (run: RunItem) => boolean,
+  wanted: readonly ((run: RunItem) => boolean)[],
   what: string,
 ): Promise<RunItem> => {
   const all = await runs.list()
   if (named === undefined) {
-    const newest = all.find(wanted)
+    const newest = wanted.map((takes) => all.find(takes)).find((run) => run !== undefined)
     if (!newest) throw new LoopError('RunNotFound', `There is no ${what}.`)
     return newest
   }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { parseOutputs, type Outputs } from '../terminal/output.ts'
+import { assertWritable, parseOutputs, type Outputs } from '../terminal/output.ts'
 
 export interface CommonFlags {
   data?: string
@@ -18,4 +18,9 @@ export const reportFlags = (command: Command): Command =>
     .option('--output <format[=file]>', 'text, json, sarif or markdown on stdout, or into a file; may be repeated', collect)
     .option('-q, --quiet', 'no progress on stderr')
 
-export const outputsOf = (flags: CommonFlags): Outputs => parseOutputs(flags.output ?? [])
+/** Errors: BadRequest, also for a file that could not be written: asked before a run has taken its time. */
+export const outputsOf = (flags: CommonFlags): Outputs => {
+  const outputs = parseOutputs(flags.output ?? [])
+  for (const { path } of outputs.files) assertWritable(path)
+  return outputs
+}

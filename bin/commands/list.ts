@@ -1,9 +1,12 @@
 import type { Command } from 'commander'
+import { isDataFolder } from '../../lib/local/data-folder.ts'
+import { dataFolderPath } from '../../lib/local/data-path.ts'
 import type { RunItem } from '../../lib/loop/items.ts'
 import { viewOf } from '../../lib/loop/view.ts'
 import { oneLine } from '../../lib/loop/redact.ts'
 import { LoopError } from '../../lib/loop/errors.ts'
 import type { ExitCode } from '../terminal/exit.ts'
+import { asTyped } from '../terminal/command-name.ts'
 import { withSession } from '../terminal/session.ts'
 import { dataFlag, outputsOf, type CommonFlags } from './flags.ts'
 
@@ -36,13 +39,14 @@ export const listCommand = (program: Command, done: (code: ExitCode) => void): v
     .action(async (flags: Omit<CommonFlags, 'output'> & { output?: string }) => {
       const { stdout } = outputsOf(flags.output ? { output: [flags.output] } : {})
       if (stdout !== 'text' && stdout !== 'json') throw new LoopError('BadRequest', 'list prints text or json.')
-      await withSession({ data: flags.data, own: false }, async ({ loop }) => {
-        const runs = await loop.ports.runs.list()
-        if (stdout === 'json')
-          process.stdout.write(`${JSON.stringify({ version: 1, runs: runs.map((run) => viewOf(run, []).run) }, null, 2)}\n`)
-        else if (runs.length === 0) process.stdout.write('No run yet: start one with `reviewloop run`.\n')
-        else process.stdout.write(`${table([['RUN', 'STATUS', 'STARTED (UTC)', 'HEAD', 'BRANCH', 'REPOSITORY'], ...runs.map(row)])}\n`)
-      })
+      // looking makes no data folder
+      const runs = (await isDataFolder(dataFolderPath(flags.data)))
+        ? await withSession({ data: flags.data, own: false }, ({ loop }) => loop.ports.runs.list())
+        : []
+      if (stdout === 'json')
+        process.stdout.write(`${JSON.stringify({ version: 1, runs: runs.map((run) => viewOf(run, []).run) }, null, 2)}\n`)
+      else if (runs.length === 0) process.stdout.write(asTyped('No run yet: start one with `reviewloop run`.\n'))
+      else process.stdout.write(`${table([['RUN', 'STATUS', 'STARTED (UTC)', 'HEAD', 'BRANCH', 'REPOSITORY'], ...runs.map(row)])}\n`)
       done(0)
     })
 }

@@ -36,9 +36,9 @@ export const resumeCommand = (program: Command, done: (code: ExitCode) => void):
       const outputs = outputsOf(flags)
       const asks = asksWith(flags)
       const code = await withSession(
-        { data: flags.data, own: true, waits: asks, quiet: flags.quiet, scenario: scenarioOf(flags) },
+        { data: flags.data, own: true, existing: true, waits: asks, quiet: flags.quiet, scenario: scenarioOf(flags) },
         async (session) => {
-          const run = await findRun(session.loop.ports.runs, named, (item) => !item.closed, 'run that has not ended')
+          const run = await findRun(session.loop.ports.runs, named, [(item) => !item.closed], 'run that has not ended')
           return goOn(session, run, { outputs, asks, quiet: flags.quiet ?? false })
         },
       )

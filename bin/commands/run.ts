@@ -1,15 +1,21 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
+import type { LocalLoop } from '../../lib/local/local-loop.ts'
 import { nextAttempt } from '../../lib/loop/door.ts'
 import { LoopError } from '../../lib/loop/errors.ts'
+import { fixBranch } from '../../lib/loop/publish.ts'
 import { oneLine } from '../../lib/loop/redact.ts'
 import type { RunRequest } from '../../lib/loop/run.ts'
+import { runIdOf } from '../../lib/loop/run-id.ts'
 import { startRun } from '../../lib/loop/start.ts'
-import { readLocalRepository, type LocalRepository } from '../../lib/workspace/local-repository.ts'
+import { assertFree } from '../../lib/workspace/local-branch.ts'
+import type { LocalRepository } from '../../lib/workspace/local-repository.ts'
+import { asTyped } from '../terminal/command-name.ts'
 import { EXIT, type ExitCode } from '../terminal/exit.ts'
 import { withSession, type Session } from '../terminal/session.ts'
 import { signOfLife } from '../terminal/sign-of-life.ts'
 import { outputsOf, reportFlags } from './flags.ts'
+import { readRepository } from './read-repository.ts'
 import { asksWith, goOn, scenarioOf, type GoOnFlags } from './resume.ts'
 
 export interface RunFlags extends GoOnFlags {
@@ -50,7 +56,14 @@ const nothingToDo = (repository: LocalRepository): string => {
     base.commit === head
       ? `${what} and its base ${base.name} are the same commit (${head.slice(0, 10)}): there is nothing to review.`
       : `${base.name} already has ${what} (${head.slice(0, 10)}): there is nothing to review.`
-  return [why, ...uncommittedLines(repository), 'Name another base to compare with: reviewloop run --base main~3'].join('\n')
+  return [why, ...uncommittedLines(repository), asTyped('Name another base to compare with: reviewloop run --base main~3')].join('\n')
+}
+
+/** The branch for the fixes has to be free before the work begins; a request that was made before has put them where they are. */
+const assertBranchFree = async ({ ports }: LocalLoop, request: RunRequest): Promise<void> => {
+  const runId = runIdOf(request, ports.defaultAgents)
+  if (await ports.runs.runs.read(runId)) return
+  await assertFree(request.repository, fixBranch({ runId, request }), request.branch)
 }
 
 const start = async (session: Session, repository: LocalRepository, flags: RunFlags): Promise<ExitCode> => {
@@ -58,7 +71,7 @@ const start = async (session: Session, repository: LocalRepository, flags: RunFl
   // what the flags name is looked for before a run is made of it
   const { agent } = overridesOf(flags)
   if (agent?.reviewer) await loop.ports.agents.find(agent.reviewer)
-  const request: RunRequest = {
+  const first: RunRequest = {
     repository: repository.root,
     branch: repository.branch,
     base: repository.base.commit,
@@ -67,18 +80,16 @@ const start = async (session: Session, repository: LocalRepository, flags: RunFl
     attempt: 1,
     publishTo: flags.branch ?? null,
   }
-  const { run, started } = await startRun(loop.ports, {
-    request: flags.again ? await nextAttempt(loop.ports, request) : request,
-    startedBy: 'cli',
-    checkHead: true,
-    again: flags.again ?? false,
-  })
+  const request = flags.again ? await nextAttempt(loop.ports, first) : first
+  await assertBranchFree(loop, request)
+  const { run, started } = await startRun(loop.ports, { request, startedBy: 'cli', checkHead: true, again: flags.again ?? false })
   const what = `${repository.branch ?? 'commit'} ${repository.head.slice(0, 10)} against ${repository.base.name} ${repository.base.mergeBase.slice(0, 10)}`
   progress.line(`Run ${run.runId}: ${oneLine(what)} in ${repository.root}`)
   for (const line of uncommittedLines(repository)) progress.line(line)
   if (!started && run.status === 'ended')
     progress.line('The same request was made before: this is what it came to. For a new attempt: --again')
-  else if (!started) progress.line('A run of this change is under way: it goes on, by the wishes it was started with. For one of its own: --again')
+  else if (!started)
+    progress.line('A run of this change is under way: it goes on, by the wishes it was started with. For one of its own: --again')
   return goOn(session, run, { outputs: outputsOf(flags), asks: asksWith(flags), quiet: flags.quiet ?? false })
 }
 
@@ -89,7 +100,7 @@ export const runHere = async (path: string, flags: RunFlags): Promise<ExitCode> 
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(path))
     throw new LoopError('BadRequest', 'run takes a folder of this machine, not an address: clone the repository and run it there.')
   const wanted = { ...(flags.head === undefined ? {} : { head: flags.head }), ...(flags.base === undefined ? {} : { base: flags.base }) }
-  const repository = await signOfLife('reading the repository', flags.quiet, () => readLocalRepository(resolve(path), wanted))
+  const repository = await signOfLife('reading the repository', flags.quiet, () => readRepository(resolve(path), wanted))
   if (repository.base.mergeBase === repository.head) {
     const { head, base, uncommitted } = repository
     if (outputsOf(flags).stdout === 'text') process.stdout.write(`${nothingToDo(repository)}\n`)

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { asTyped } from '../terminal/command-name.ts'
 import { printReport } from '../terminal/report.ts'
 import type { ExitCode } from '../terminal/exit.ts'
 import { callRemote, parseRemote } from '../terminal/remote.ts'
@@ -27,8 +28,8 @@ export const showCommand = (program: Command, done: (code: ExitCode) => void): v
       if (flags.remote) await showRemote(flags.remote, named)
       else {
         const outputs = outputsOf(flags)
-        await withSession({ data: flags.data, own: false, quiet: flags.quiet }, async ({ loop }) => {
-          const run = await findRun(loop.ports.runs, named, () => true, 'run yet: start one with `reviewloop run`')
+        await withSession({ data: flags.data, own: false, existing: true, quiet: flags.quiet }, async ({ loop }) => {
+          const run = await findRun(loop.ports.runs, named, [() => true], asTyped('run yet: start one with `reviewloop run`'))
           await printReport(loop, run, { outputs, stdout: process.stdout, stderr: process.stderr, history: true, quiet: true })
         })
       }

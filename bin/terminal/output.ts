@@ -1,5 +1,6 @@
 /** `--output FORMAT[=FILE]`: which report goes where. */
-import { resolve } from 'node:path'
+import { accessSync, constants, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { LoopError } from '../../lib/loop/errors.ts'
 
 export const FORMATS = ['text', 'json', 'sarif', 'markdown'] as const
@@ -27,4 +28,19 @@ export const parseOutputs = (values: readonly string[], cwd: string = process.cw
     else stdout = format
   }
   return { stdout: stdout ?? 'text', files }
+}
+
+/** Refuses a file whose folder is missing, or where nothing may be written. Error: BadRequest. */
+export const assertWritable = (path: string): void => {
+  const folder = dirname(path)
+  const refuse = (why: string) => new LoopError('BadRequest', `No report can be written to ${path}: ${why}.`, { path })
+  const about = (entry: string) => statSync(entry, { throwIfNoEntry: false })
+  try {
+    if (!about(folder)?.isDirectory()) throw refuse(`there is no folder ${folder}`)
+    const file = about(path)
+    if (file?.isDirectory()) throw refuse('it is a folder')
+    accessSync(file ? path : folder, constants.W_OK)
+  } catch (error) {
+    throw error instanceof LoopError ? error : refuse(error instanceof Error ? error.message : String(error))
+  }
 }

@@ -1,10 +1,12 @@
 /** One command over the data folder: opens it, shows progress, and lets go in order on Ctrl-C, or at once on a second one. */
 import { userInfo } from 'node:os'
 import { dataFolderPath } from '../../lib/local/data-path.ts'
-import { openDataFolder, ownDataFolder } from '../../lib/local/data-folder.ts'
+import { isDataFolder, openDataFolder, ownDataFolder } from '../../lib/local/data-folder.ts'
 import { openLoop, type LocalLoop } from '../../lib/local/local-loop.ts'
+import { LoopError } from '../../lib/loop/errors.ts'
 import { loadRecord } from '../../lib/loop/run-record.ts'
 import { runState } from '../../lib/loop/run.ts'
+import { commandName } from './command-name.ts'
 import { EXIT } from './exit.ts'
 import { Progress, type TurnFacts } from './progress.ts'
 
@@ -12,6 +14,8 @@ export interface SessionOptions {
   data?: string | undefined
   /** true: this process has to own the folder (DataFolderBusy otherwise). */
   own: boolean
+  /** true: a data folder that is not there is not made, for nothing can be in it (RunNotFound). */
+  existing?: boolean
   waits?: boolean
   quiet?: boolean | undefined
   scenario?: string | undefined
@@ -63,6 +67,10 @@ const onSignals = (loop: LocalLoop, progress: Progress): (() => void) => {
 
 export const withSession = async <T>(options: SessionOptions, work: (session: Session) => Promise<T>): Promise<T> => {
   const path = dataFolderPath(options.data)
+  if (options.existing && !(await isDataFolder(path))) {
+    const remedy = `Start one with \`${commandName()} run\`, or name another folder with \`--data\`.`
+    throw new LoopError('RunNotFound', `There is no run in ${path}.`, { path, remedy })
+  }
   const folder = await (options.own ? ownDataFolder(path) : openDataFolder(path))
   let opened: LocalLoop | null = null
   try {

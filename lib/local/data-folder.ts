@@ -33,6 +33,8 @@ export interface DataFolder {
 }
 
 const LAYOUT = '1\n'
+/** What may lie in a folder that is just becoming a data folder. */
+const BEFORE_VERSION = ['lock', 'version.new']
 const STARTING_MS = 5000
 const files = (path: string) => ({
   version: join(path, 'version'),
@@ -55,7 +57,7 @@ const prepareFolder = async (path: string): Promise<void> => {
     if (version !== null && version !== LAYOUT)
       throw unusable(path, `it has layout ${version.trim()}, this program writes ${LAYOUT.trim()}`)
     if (version === null) {
-      const held = (await readdir(path)).filter((name) => !['lock', 'version.new'].includes(name))
+      const held = (await readdir(path)).filter((name) => !BEFORE_VERSION.includes(name))
       // `version` among them: another process has just made it
       if (held.length > 0 && !held.includes('version'))
         throw unusable(path, `it holds files that are not of reviewloop (${held[0]}); name an empty or a new folder`)
@@ -68,6 +70,16 @@ const prepareFolder = async (path: string): Promise<void> => {
     await chmod(path, 0o700)
   } catch (error) {
     throw error instanceof LoopError ? error : unusable(path, error instanceof Error ? error.message : String(error))
+  }
+}
+
+/** Whether anything may be in it: false where the path is free, or holds an empty folder. Nothing is made. */
+export const isDataFolder = async (path: string): Promise<boolean> => {
+  try {
+    return (await readdir(path)).some((name) => !BEFORE_VERSION.includes(name))
+  } catch (error) {
+    // what else is wrong with the path is said when it is opened
+    return code(error) !== 'ENOENT'
   }
 }
 

@@ -16,7 +16,8 @@ import { changeset as changesetSchema } from './workspace.ts'
 
 type PublishPorts = Pick<Ports, 'runs' | 'sessions' | 'artifacts' | 'forge' | 'effects'>
 
-const fixBranch = (run: Pick<RunItem, 'runId' | 'request'>): string => run.request.publishTo ?? `reviewloop/${run.runId}`
+/** Branch that the fixes are put on, without refs/heads/. */
+export const fixBranch = (run: Pick<RunItem, 'runId' | 'request'>): string => run.request.publishTo ?? `reviewloop/${run.runId}`
 
 /** The state of the latest finished turn: what the items say, not what the input says. */
 const latestOf = (items: readonly (TurnItem | null)[]): RunState | null =>

@@ -48,7 +48,10 @@ export const resolveCommit = async (directory: string, revision: string, bounds:
   const ask = quietly(directory, bounds)
   const commit = await ask('rev-parse', '--verify', '--quiet', '--end-of-options', `${revision}^{commit}`)
   if (commit && /^[0-9a-f]{40}$/.test(commit)) return commit
-  if (commit) throw new LoopError('NoCommit', `${directory} names its commits by SHA-256, which is not supported`)
+  if (commit)
+    throw new LoopError('NoCommit', `${directory} names its commits by SHA-256, which is not supported`, {
+      remedy: 'Review a copy with SHA-1 names: `git fast-export --all` there, `git fast-import` in a new repository.',
+    })
   const empty = revision === 'HEAD' && (await ask('rev-list', '--max-count=1', '--all')) === ''
   const why = empty ? 'has no commit yet' : `has no commit called ${JSON.stringify(revision)}`
   throw new LoopError('NoCommit', `${directory} ${why}`, { revision })

@@ -28,10 +28,13 @@ export const gitPaths = async (directory: string, names: readonly string[], boun
   const args = ['rev-parse', '--path-format=absolute', ...names.flatMap((name) => ['--git-path', name])]
   const result = await runGit(args, { ...bounds, cwd: directory })
   if (result.code === 0) return result.stdout.toString('utf8').trimEnd().split('\n')
-  const why = /dubious ownership/.test(result.stderr)
-    ? 'belongs to another user of this machine: run as its owner'
-    : complaint(result.stderr)
-  throw new LoopError('NotARepository', `${directory}: ${why}`, { directory })
+  if (/dubious ownership/.test(result.stderr))
+    throw new LoopError(
+      'NotARepository',
+      `${directory} belongs to another user of this machine; git's safe.directory is a setting of a person, and those are not read`,
+      { directory, remedy: 'Run as the owner of the repository, or make it yours with `chown -R`, its .git included.' },
+    )
+  throw new LoopError('NotARepository', `${directory}: ${complaint(result.stderr)}`, { directory })
 }
 
 /**

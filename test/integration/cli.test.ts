@@ -1,5 +1,6 @@
-import { readFile, readdir, stat, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises'
+import { delimiter, dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { report as reportSchema, type Report } from '../../lib/loop/report.ts'
 import { asksOnce, makeCli, twoRounds, type Cli } from '../support/cli.ts'
@@ -71,6 +72,7 @@ describe('a run to its end', () => {
   })
 
   test('one JSON document on stdout, and other formats into files at the same time', async () => {
+    await mkdir(join(repository.path, 'out'))
     const scenario = await cli.scenario(twoRounds())
     const { stdout, stderr, code } = await cli.run(
       'run',
@@ -109,8 +111,18 @@ describe('a run to its end', () => {
       scenario,
     )
     expect(code).toBe(0)
-    expect(stdout.trimEnd().split('\n').at(-1)).toBe('Take the fixes: git merge --ff-only fixed/here')
-    expect(await repository.git('show', 'fixed/here:a.txt')).toBe('one\ngood')
+    // main is checked out, and not what was reviewed
+    expect(stdout.trimEnd().split('\n').at(-1)).toBe('Take the fixes: git fetch . fixed/here:change')
+    const main = await repository.id('main')
+    await repository.git('fetch', '--quiet', '.', 'fixed/here:change')
+    expect(await repository.git('show', 'change:a.txt')).toBe('one\ngood')
+    expect(await repository.id('main')).toBe(main)
+    // a branch that the same request has made stands in no way
+    const again = ['run', '--head', await repository.id('change~2'), '--base', 'main', '--branch', 'fixed/again', '--scenario', scenario]
+    expect((await cli.run(...again)).code).toBe(0)
+    const same = await cli.run(...again)
+    expect(same).toMatchObject({ code: 0, stderr: expect.stringContaining('The same request was made before') })
+    expect(same.stdout).toContain('Take the fixes: they are on the branch fixed/again')
     await below.close()
   })
 
@@ -151,9 +163,13 @@ describe('a run that asks', () => {
       outcome: 'approved',
       decisions: [{ answer: { kind: 'fix', findings: [finding], note: 'it is not' } }],
     })
-    const late = await cli.run('decide', runIdIn(parked.stdout), '--skip')
-    expect(late.code).toBe(2)
-    expect(late.stderr).toContain('StaleDecision')
+    // also without its name, where nothing is parked any more
+    for (const named of [[runIdIn(parked.stdout)], []]) {
+      const late = await cli.run('decide', ...named, '--skip')
+      expect(late).toMatchObject({ code: 2, stderr: expect.stringMatching(/^StaleDecision: /) })
+      const same = await cli.run('decide', ...named, '--fix', finding, '--note', 'it is not', '--output', 'json')
+      expect({ code: same.code, stdout: same.stdout }).toEqual({ code: 0, stdout: decided.stdout })
+    }
   })
 
   test.each([
@@ -206,6 +222,75 @@ describe('bad input', () => {
     expect(stdout).toContain('new.txt')
     await expect(readdir(cli.data)).rejects.toMatchObject({ code: 'ENOENT' })
   })
+  test('a folder for a report that is not there is found before the run, and not made', async () => {
+    const missing = join(cli.scratch, 'no', 'such')
+    for (const path of [join(missing, 'x.sarif'), cli.scratch]) {
+      const { code, stdout, stderr } = await cli.run('run', '--yes', '--output', `sarif=${path}`)
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+      expect(stderr).toMatch(/^BadRequest: .*no folder .*no\/such|^BadRequest: .*it is a folder/)
+    }
+    expect(await readdir(cli.scratch)).toEqual([])
+  })
+  test.each([
+    ['change', 'BranchTaken'],
+    ['team', 'BranchTaken'],
+    ['x..y', 'BadRequest'],
+  ])('--branch %s is refused with %s before anything is started', async (name, error) => {
+    await repository.git('branch', 'team/one')
+    const { code, stdout, stderr } = await cli.run('run', '--branch', name, '--scenario', await cli.scenario(twoRounds()))
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(new RegExp(`^${error}: .+\nWhat to do: .+`))
+    expect((await cli.run('list')).stdout).toContain('No run yet')
+  })
+  test('looking makes no data folder, and says that there are no runs', async () => {
+    const none = { code: 0, stderr: '', stdout: expect.stringContaining('No run yet') }
+    expect(await cli.run('list')).toMatchObject(none)
+    expect(JSON.parse((await cli.run('list', '--output', 'json')).stdout)).toEqual({ version: 1, runs: [] })
+    expect(await cli.run('clean', '--yes')).toMatchObject({ code: 0, stdout: expect.stringContaining('0 run(s)') })
+    for (const command of [['show'], ['decide', '--skip']])
+      expect(await cli.run(...command)).toMatchObject({
+        code: 2,
+        stderr: expect.stringMatching(/^RunNotFound: .*\nWhat to do: .*reviewloop run/),
+      })
+    expect(await readdir(cli.scratch)).toEqual([])
+  })
+  test('a base that does not serve: what to name instead', async () => {
+    const absent = await cli.run('run', '--base', 'no-such')
+    expect(absent.stderr).toMatch(/^NoCommit: .*no-such.*\nWhat to do: Name a base .*--base main`/)
+    expect((await cli.run('run', '--head', 'no-such')).stderr).toContain('--head')
+    await repository.git('checkout', '--quiet', '--orphan', 'lone')
+    await repository.commit('alone')
+    const apart = await cli.run('run', '--base', 'main')
+    expect(apart).toMatchObject({ code: 2, stderr: expect.stringMatching(/^NoBase: .*main and the head.*\nWhat to do: /) })
+    expect(apart.stderr).not.toContain('--base main')
+    expect((await cli.run('run')).stderr).toMatch(/^NoBase: .*\nWhat to do: (?!.*--base main)/)
+  })
+  test('a repository of SHA-256 names', async () => {
+    const folder = join(cli.scratch, 'sha256')
+    await repository.git('init', '--quiet', '--object-format=sha256', folder)
+    await repository.git('-C', folder, 'commit', '--quiet', '--allow-empty', '-m', 'one')
+    const { code, stderr } = await cli.run('run', folder)
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/^NoCommit: .*SHA-256.*\nWhat to do: .*SHA-1/)
+  })
+  test("another user's repository", async () => {
+    // only root can give a folder away; git can be told to take it for another's
+    const path = process.env['PATH'] ?? ''
+    const real =
+      path
+        .split(delimiter)
+        .map((folder) => join(folder, 'git'))
+        .find((file) => existsSync(file)) ?? 'git'
+    const git = join(cli.scratch, 'bin', 'git')
+    await mkdir(dirname(git))
+    await writeFile(git, `#!/bin/sh\nGIT_TEST_ASSUME_DIFFERENT_OWNER=1 exec ${real} "$@"\n`, { mode: 0o755 })
+    process.env['PATH'] = `${dirname(git)}${delimiter}${path}`
+    const running = cli.start(['run'])
+    process.env['PATH'] = path
+    const { code, stderr } = await running.ended
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/^NotARepository: .*belongs to another user.*safe\.directory.*\nWhat to do: .*owner.*chown/)
+  })
   test.each([
     [['run', '/'], 'NotARepository'],
     [['run', '/nowhere'], 'NotARepository'],
@@ -237,7 +322,7 @@ describe('bad input', () => {
     await empty.commit('one', { a: 'x' })
     await empty.git('branch', '--move', 'trunk')
     const lost = await cli.run('run', empty.path)
-    expect(lost).toMatchObject({ code: 2, stderr: expect.stringMatching(/^NoBase: [^]*--base main/) })
+    expect(lost).toMatchObject({ code: 2, stderr: expect.stringMatching(/^NoBase: [^]*--base HEAD~1/) })
     await empty.close()
   })
 })
