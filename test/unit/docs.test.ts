@@ -7,6 +7,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { EXIT } from '../../bin/terminal/exit.ts'
 import { ENV, STEPS } from '../../lib/names.ts'
 import { policy } from '../../lib/loop/policy.ts'
+import { runState } from '../../lib/loop/run.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const read = (file: string): string => readFileSync(join(root, file), 'utf8')
@@ -51,6 +52,39 @@ describe('links', () => {
     )
     expect(named.length).toBeGreaterThan(5)
     expect(named.filter((entry) => !existsSync(join(root, entry.split(': ')[1] ?? '')))).toEqual([])
+  })
+})
+
+describe('where things are', () => {
+  const trees = ['README.md', 'docs/architecture.md'].map((page) => [page, /^```\n(bin\/[^]*?)^```/m.exec(read(page))?.[1] ?? ''] as const)
+  /** What a line names first, below the folder that it is indented under. */
+  const entries = (tree: string): string[] => {
+    let above = ''
+    return tree.split('\n').flatMap((line) => {
+      const [, indent = '', names = ''] = /^( *)(\S+(?: {1,2}\S+\/)*)/.exec(line) ?? []
+      if (indent === '') above = names
+      return names === '' ? [] : names.split(/ +/).map((name) => join(indent === '' ? '' : above, name))
+    })
+  }
+
+  test.each(trees)('the folders that %s shows are there', (_page, tree) => {
+    expect(entries(tree).length).toBeGreaterThan(4)
+    expect(entries(tree).filter((path) => !existsSync(join(root, path)))).toEqual([])
+  })
+
+  test.each(trees)('the parts that %s names are there', (_page, tree) => {
+    const parts = (folder: string) =>
+      (new RegExp(`^ *${folder}/ +(.* · .*)$`, 'm').exec(tree)?.[1] ?? '').replaceAll(/\(.*?\)/g, '').split('·')
+    const missing = ['test', 'lib'].flatMap((folder) =>
+      parts(folder).flatMap((part) => (existsSync(join(root, folder, part.trim())) ? [] : [join(folder, part.trim())])),
+    )
+    expect(missing).toEqual([])
+    const subjects = /^ *(?:lib\/)?loop\/ +the domain, pure: (.*)$/m.exec(tree)?.[1]?.split(', ') ?? []
+    expect(subjects.length).toBeGreaterThan(4)
+    const files = readdirSync(join(root, 'lib/loop')).map((file) => file.replaceAll('-', '').toLowerCase())
+    // a round is no file: it is a number of the run
+    const isThere = (word: string) => files.some((file) => file.startsWith(word.toLowerCase())) || word in runState.shape
+    expect(subjects.filter((word) => !isThere(word))).toEqual([])
   })
 })
 
