@@ -34,7 +34,8 @@ export const reportOf = async (ports: FolderPorts, run: RunItem): Promise<{ repo
 /** Reports of an ended run are those that Close stored; an end that was cut off between its item and its reports is made whole. */
 const endedFiles = async (ports: FolderPorts, run: RunItem, state: RunState): Promise<Record<'json' | 'md' | 'sarif', Uint8Array>> => {
   const stored = await Promise.all((['json', 'md', 'sarif'] as const).map((format) => ports.artifacts.get(reportKey(run.runId, format))))
-  if (!run.closed || stored.some((bytes) => bytes === null)) await close(ports, { ...state, epoch: run.epoch, next: 'Close', verdict: run.verdict })
+  if (!run.closed || stored.some((bytes) => bytes === null))
+    await close(ports, { ...state, epoch: run.epoch, next: 'Close', verdict: run.verdict })
   const [json, md, sarif] = await Promise.all((['json', 'md', 'sarif'] as const).map((format) => readReport(ports, run.runId, format)))
   return { json: json!, md: md!, sarif: sarif! }
 }

@@ -1,10 +1,7 @@
-/** Findings as agents give them, checked against workspace and diff; their ids; and what the policy says of them. */
+/** Findings as agents give them, checked against workspace and diff; and their ids. */
 import { createHash } from 'node:crypto'
-import picomatch from 'picomatch'
 import { additionsOf, type DiffFile, type IsAdded } from './diff.ts'
-import { severity, type Finding, type FindingDraft, type Severity, type TrackedFinding } from './finding.ts'
-import type { SkippedFile } from './output.ts'
-import type { Policy } from './policy.ts'
+import { severity, type Finding, type FindingDraft, type Severity } from './finding.ts'
 import { printable, redact } from './redact.ts'
 
 /** Text of a line (from 1) of a file as it is now, without its LF; null past the file's end and where there is no such file. */
@@ -106,11 +103,11 @@ export const checkFindings = (drafts: readonly FindingDraft[], context: FindingC
   return { findings: [...byId.values()], refused }
 }
 
-const MOST_TEXT = 8000
+export const MOST_TEXT = 8000
 const MOST_RULE = 200
 
 /** What is redacted may have grown. */
-const clean = (text: string, most: number): string => printable(redact(text)).trim().slice(0, most).trim() || '(no text)'
+export const cleanText = (text: string, most: number): string => printable(redact(text)).trim().slice(0, most).trim() || '(no text)'
 
 const placeFile = (given: string, { diff, files, isSymlink }: FindingContext): { path: string } | { reason: string } => {
   const isFile = (path: string) => (typeof files === 'function' ? files(path) : files.has(path))
@@ -128,7 +125,7 @@ const placeFile = (given: string, { diff, files, isSymlink }: FindingContext): {
 
 /** First and last line in order and inside the file; neither where the file has no such line. */
 const place = ({ line, endLine, ...draft }: FindingDraft, file: string, { lineText }: FindingContext): FindingDraft => {
-  const rest = { ...draft, file, rule: clean(draft.rule, MOST_RULE), text: clean(draft.text, MOST_TEXT) }
+  const rest = { ...draft, file, rule: cleanText(draft.rule, MOST_RULE), text: cleanText(draft.text, MOST_TEXT) }
   const [from = endLine, to = line] = [line, endLine]
   if (from === undefined || to === undefined) return rest
   const first = Math.min(from, to)
@@ -165,47 +162,3 @@ const merge = (a: Finding, b: Finding): Finding => {
   const [kept, other] = severityRank(b.severity) < severityRank(a.severity) ? [b, a] : [a, b]
   return kept.text.includes(other.text) ? kept : { ...kept, text: `${kept.text}\n${other.text}`.slice(0, 8000) }
 }
-
-/** Rule of the findings that stand for what nobody looked at. */
-export const NOT_REVIEWED = 'not-reviewed'
-
-/**
- * A missing look is never clean: a finding for each file that was skipped, unless the policy ignores it. The files are the diff's, so
- * their names are not an agent's to get wrong: none is refused, whatever it is called.
- */
-export const notReviewed = (skipped: readonly SkippedFile[], policy: Pick<Policy, 'ignore' | 'unread'>): Finding[] => {
-  const files = skipped.filter(({ file }) => !isIgnored(policy, file))
-  const ids = findingIds(
-    files.map(({ file }) => ({ file, rule: NOT_REVIEWED })),
-    () => null,
-  )
-  return files.map(({ file, reason }, index) => ({
-    id: ids[index] ?? '',
-    rule: NOT_REVIEWED,
-    ...(policy.unread === 'block'
-      ? ({ severity: 'warning', action: 'ask-user' } as const)
-      : ({ severity: 'info', action: 'no-op' } as const)),
-    file,
-    text: clean(`Not reviewed: ${reason}`, MOST_TEXT),
-    inDiff: false,
-  }))
-}
-
-const matchers = new WeakMap<readonly string[], (path: string) => boolean>()
-
-/** Whether the policy's `ignore` matches the path. Globs see dot files; a pattern that ends in a slash means all below the folder. */
-export const isIgnored = ({ ignore }: Pick<Policy, 'ignore'>, path: string): boolean => {
-  const known = matchers.get(ignore)
-  const matches =
-    known ??
-    picomatch(
-      ignore.map((glob) => (glob.endsWith('/') ? `${glob}**` : glob)),
-      { dot: true },
-    )
-  if (!known) matchers.set(ignore, matches)
-  return matches(path)
-}
-
-/** Whether a finding stands in the way of approval: open, and of a severity that blocks or for a person to decide. */
-export const isBlocking = ({ block_on }: Pick<Policy, 'block_on'>, finding: Finding | TrackedFinding): boolean =>
-  (!('status' in finding) || finding.status === 'open') && (block_on.includes(finding.severity) || finding.action === 'ask-user')

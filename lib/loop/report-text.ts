@@ -1,6 +1,6 @@
 /** The report for a terminal: plain lines of at most 100 columns; colour is the caller's to add. */
 import type { TrackedFinding } from './finding.ts'
-import { NOT_REVIEWED } from './findings.ts'
+import { NOT_REVIEWED } from './finding-policy.ts'
 import { oneLine, printable } from './redact.ts'
 import { asks, cost, fate, headline, place, seconds, step, tally, UNREAD_REMEDY } from './report-words.ts'
 import type { Report } from './report.ts'

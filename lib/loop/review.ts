@@ -1,7 +1,8 @@
 /** States Review and Certify: one look at the change. A certifier is a reviewer without a session. */
 import type * as z from 'zod'
 import type { ReviewTask } from './agent.ts'
-import { checkFindings, normalisePath, NOT_REVIEWED, notReviewed } from './findings.ts'
+import { NOT_REVIEWED, notReviewed } from './finding-policy.ts'
+import { checkFindings, normalisePath } from './findings.ts'
 import { applyReview, counts, markReturned } from './ledger.ts'
 import { advance } from './next-step.ts'
 import { type ReviewOutput, reviewOutput, type SkippedFile } from './output.ts'

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { finding } from '../../lib/loop/finding.ts'
-import { checkFindings, isBlocking, isIgnored, lineTextOf, normalisePath, notReviewed } from '../../lib/loop/findings.ts'
+import { isBlocking, isIgnored, notReviewed } from '../../lib/loop/finding-policy.ts'
+import { checkFindings, lineTextOf, normalisePath } from '../../lib/loop/findings.ts'
 import { policy } from '../../lib/loop/policy.ts'
 import { aDiffFile, aDraft, aFinding, checked } from '../support/findings.ts'
 
@@ -165,7 +166,15 @@ describe('the policy', () => {
         inDiff: false,
       },
     ])
-    expect(notReviewed([{ file: 'a\\b.sql', reason: 'x' }, { file: '~/c.sql', reason: 'x' }], { ignore, unread: 'block' })).toHaveLength(2)
+    expect(
+      notReviewed(
+        [
+          { file: 'a\\b.sql', reason: 'x' },
+          { file: '~/c.sql', reason: 'x' },
+        ],
+        { ignore, unread: 'block' },
+      ),
+    ).toHaveLength(2)
     expect(notReviewed(files, { ignore, unread: 'disclose' })).toMatchObject([{ severity: 'info', action: 'no-op' }])
   })
 
