@@ -50,7 +50,12 @@ export const startFromDoor = async (
     attempt: 1,
     publishTo: null,
   }
-  return startRun(ports, { request: body.again ? await nextAttempt(ports, request) : request, startedBy, checkHead: true, again: body.again })
+  return startRun(ports, {
+    request: body.again ? await nextAttempt(ports, request) : request,
+    startedBy,
+    checkHead: true,
+    again: body.again,
+  })
 }
 
 const headOf = async (ports: StartPorts, url: string, branch: string): Promise<string> => {

@@ -73,7 +73,8 @@ const fixOn = async (ports: TurnPorts, claimed: Claimed, scene: Scene, invocatio
     { ...input, ...moved, turn, record: key, spent, decision: ended === 'checkpoint' ? input.decision : null },
     { step: 'Fix', ended, commits: made ? 1 : 0, limit },
   )
-  const checkpoint = ended === 'checkpoint' && served.checkpoint ? { ...served.checkpoint, work: await saveWork(ports, claimed, scene) } : null
+  const checkpoint =
+    ended === 'checkpoint' && served.checkpoint ? { ...served.checkpoint, work: await saveWork(ports, claimed, scene) } : null
   return { state: next, record: turnRecord, session: served.session, checkpoint }
 }
 
