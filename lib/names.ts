@@ -55,6 +55,15 @@ export const ENV = {
   gitToken: 'REVIEWLOOP_GIT_TOKEN',
   /** Default agent of the deployment. */
   agent: 'REVIEWLOOP_AGENT',
+  /** Settings of the agent `bedrock`: docs/agents.md says what each may hold. */
+  bedrockModel: 'REVIEWLOOP_BEDROCK_MODEL',
+  bedrockRegion: 'REVIEWLOOP_BEDROCK_REGION',
+  bedrockEffort: 'REVIEWLOOP_BEDROCK_EFFORT',
+  bedrockMaxTokens: 'REVIEWLOOP_BEDROCK_MAX_TOKENS',
+  bedrockContextTokens: 'REVIEWLOOP_BEDROCK_CONTEXT_TOKENS',
+  bedrockCache: 'REVIEWLOOP_BEDROCK_CACHE',
+  bedrockStrict: 'REVIEWLOOP_BEDROCK_STRICT',
+  bedrockPrices: 'REVIEWLOOP_BEDROCK_PRICES',
   /** The embedded engine's data folder. */
   data: 'REVIEWLOOP_DATA',
 } as const

@@ -1,6 +1,7 @@
 /** The agents that can run here, by name. */
 import type { Agent, Agents } from '../loop/agent.ts'
 import { LoopError } from '../loop/errors.ts'
+import { ENV } from '../names.ts'
 
 interface Known {
   /** Throws where what it needs is missing. */
@@ -23,8 +24,17 @@ const knownAgents = ({ scenario }: AgentOptions): ReadonlyMap<string, Known> =>
         remedy: 'its linters come with reviewloop: run `npm install` again',
       },
     ],
+    ['bedrock', { make: bedrock, remedy: `its settings are in the environment, ${ENV.bedrockModel} at least: see docs/agents.md` }],
     ['scripted', { make: () => scripted(scenario), remedy: 'it plays a scenario file: name one' }],
   ])
+
+const bedrock = async (): Promise<Agent> => {
+  const [{ createBedrockAgent }, { readBedrockSettings }] = await Promise.all([
+    import('./bedrock/agent.ts'),
+    import('./bedrock/settings.ts'),
+  ])
+  return createBedrockAgent(readBedrockSettings(process.env))
+}
 
 const scripted = async (file: string | undefined): Promise<Agent> => {
   if (file === undefined) throw new Error('no scenario file is named')

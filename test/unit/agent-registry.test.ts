@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createAgents } from '../../lib/agents/registry.ts'
 
 let folder = ''
@@ -24,11 +24,24 @@ describe('agents by name', () => {
     expect((await agents.find(['lint']))[0]).toBe(found[1])
   })
 
+  it('bedrock is there where the environment names a model, and says what is missing or wrong where it is not', async () => {
+    await expect(createAgents().find(['bedrock'])).rejects.toMatchObject({
+      name: 'AgentUnavailable',
+      message: expect.stringContaining('bedrock: REVIEWLOOP_BEDROCK_MODEL is not set (its settings are in the environment') as string,
+    })
+    vi.stubEnv('REVIEWLOOP_BEDROCK_MODEL', 'some.model')
+    vi.stubEnv('REVIEWLOOP_BEDROCK_PRICES', '3/15')
+    await expect(createAgents().find(['bedrock'])).rejects.toThrow('REVIEWLOOP_BEDROCK_PRICES is not valid')
+    vi.stubEnv('REVIEWLOOP_BEDROCK_PRICES', '3/15/0.3/3.75')
+    expect((await createAgents().find(['bedrock']))[0].version).toMatch(/^prompts \d+, some\.model$/)
+    vi.unstubAllEnvs()
+  })
+
   it('are refused with a reason and a remedy where none is there', async () => {
     await expect(createAgents().find(['scripted', 'nobody'])).rejects.toMatchObject({
       name: 'AgentUnavailable',
       message:
-        'No agent can run here. scripted: no scenario file is named (it plays a scenario file: name one); nobody: there is no agent of that name; there are lint, scripted.',
+        'No agent can run here. scripted: no scenario file is named (it plays a scenario file: name one); nobody: there is no agent of that name; there are lint, bedrock, scripted.',
     })
     await expect(createAgents().find([])).rejects.toMatchObject({ name: 'AgentUnavailable' })
     await expect(createAgents().find(['constructor'])).rejects.toMatchObject({ name: 'AgentUnavailable' })
