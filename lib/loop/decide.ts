@@ -9,7 +9,7 @@ import { firstIssue } from './issue.ts'
 import type { RunItem } from './items.ts'
 import { advance } from './next-step.ts'
 import type { Ports } from './ports.ts'
-import { oneLine } from './redact.ts'
+import { oneLine, redactAll } from './redact.ts'
 import { loadRecord } from './run-record.ts'
 import type { RunState } from './run.ts'
 import { questionId } from './verdict.ts'
@@ -55,7 +55,8 @@ export const decideRun = async (
 const checked = (input: { answer: Answer; by: string }): Answer => {
   const parsed = givenAnswer.safeParse(input)
   if (!parsed.success) throw new LoopError('BadDecision', `The decision is not valid: ${firstIssue(parsed.error)}`)
-  const { answer } = parsed.data
+  // A note goes to an agent: a secret in it would go to whoever runs the model.
+  const answer = redactAll(parsed.data.answer)
   const bytes = Buffer.byteLength(JSON.stringify(answer))
   if (bytes > MOST_BYTES)
     throw new LoopError('BadDecision', `The decision has ${Math.ceil(bytes / 1024)} KB, and at most ${MOST_BYTES / 1024} KB can be kept.`, {

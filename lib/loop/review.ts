@@ -8,6 +8,7 @@ import { advance } from './next-step.ts'
 import { type ReviewOutput, reviewOutput, type SkippedFile } from './output.ts'
 import type { Invocation, Ports } from './ports.ts'
 import type { RunRecord } from './record.ts'
+import { oneLine, printable, redact } from './redact.ts'
 import type { RunState } from './run.ts'
 import { storeRecord } from './run-record.ts'
 import { RunSessions, runWithoutSession } from './sessions.ts'
@@ -118,12 +119,17 @@ const accept = async (role: Looker, { input, turn }: Claimed, scene: Scene, outp
     accounts: [...output.accounts, ...readNow(record, findings)],
     given: role === 'reviewer' ? record.given : [],
   })
-  const told = refused.map(({ draft, reason }) => `Turn ${turn}: a finding at ${JSON.stringify(draft.file)} was refused: ${reason}.`)
+  const told = refused.map(
+    ({ draft, reason }) => `Turn ${turn}: a finding at ${JSON.stringify(oneLine(redact(draft.file)))} was refused: ${reason}.`,
+  )
   return markReturned(
     { ...looked, skipped, notices: [...looked.notices, ...told], given: role === 'reviewer' ? [] : looked.given },
     source.fixedBefore,
   )
 }
+
+/** A reason is an agent's words. */
+const MOST_REASON = 2000
 
 /** What the agent did not look at, and what it could not have looked at: each file once. A name that leads out of the change is none of it. */
 const skippedOf = (output: ReviewOutput, { diff }: Scene): SkippedFile[] => {
@@ -131,7 +137,7 @@ const skippedOf = (output: ReviewOutput, { diff }: Scene): SkippedFile[] => {
   const omitted = diff.flatMap(({ path, omitted: reason }) => (reason === null ? [] : [{ file: path, reason }]))
   const said = output.skipped.flatMap(({ file, reason }) => {
     const place = changed.has(file) ? { path: file } : normalisePath(file)
-    return 'path' in place ? [{ file: place.path, reason }] : []
+    return 'path' in place ? [{ file: place.path, reason: printable(redact(reason)).slice(0, MOST_REASON) }] : []
   })
   return [...new Map([...omitted, ...said].map((entry) => [entry.file, entry])).values()]
 }
