@@ -59,7 +59,7 @@ const REFUSALS = [
   'ExpiredTokenException',
   'CredentialsProviderError',
 ]
-const NETWORK = /^(?:ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|UND_ERR)/
+const NETWORK = /^(?:ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)/
 /** The conversation is longer than the model can be given. */
 const TOO_LONG = /too long|too many (?:input )?tokens|context (?:window|length)|maximum (?:context|number of tokens)/i
 
@@ -70,14 +70,16 @@ const failureOf = (error: unknown): CallFailure => {
   const reason = `${name}: ${message}`
   if (THROTTLES.includes(name)) return { kind: 'failed', error: 'AgentThrottled', reason }
   if (OVERLOADS.includes(name)) return { kind: 'failed', error: 'AgentOverloaded', reason }
+  // The SDK names a connection that was cut a time-out as well; its code tells.
+  if (error instanceof Error && 'code' in error && NETWORK.test(String(error.code)))
+    return { kind: 'failed', error: 'AgentOverloaded', reason }
   if (TIMEOUTS.includes(name)) return { kind: 'failed', error: 'AgentTimedOut', reason }
   if (REFUSALS.includes(name)) return { kind: 'refused', reason }
   if (name === 'ValidationException' && TOO_LONG.test(message)) return { kind: 'lost', reason: `the conversation is too long (${message})` }
   if (status === 429) return { kind: 'failed', error: 'AgentThrottled', reason }
   if (status !== null && status >= 500) return { kind: 'failed', error: 'AgentOverloaded', reason }
   if (status === 401 || status === 403) return { kind: 'refused', reason }
-  const isNetwork = error instanceof Error && 'code' in error && NETWORK.test(String(error.code))
-  return { kind: 'failed', error: isNetwork ? 'AgentOverloaded' : 'AgentFailed', reason }
+  return { kind: 'failed', error: 'AgentFailed', reason }
 }
 
 const statusOf = (error: unknown): number | null => {
