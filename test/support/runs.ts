@@ -21,7 +21,7 @@ export const requestOf = (change: Partial<RunRequest> = {}): RunRequest => ({
 /** A run that was just started, with the state its execution was given. */
 export const aRun = async (ports: Ports, change: Partial<RunRequest> = {}): Promise<{ run: RunItem; state: RunState }> => {
   const { run } = await startRun(ports, { request: requestOf(change), startedBy: 'test', checkHead: false })
-  return { run, state: stateOf({ runId: run.runId, next: 'Prepare' }) }
+  return { run, state: stateOf({ runId: run.runId, next: 'Prepare', commit: run.request.head }) }
 }
 
 /** The state after a review turn that left `record` open and blocking. */
