@@ -218,7 +218,7 @@ describe('budget', () => {
       return reporting
     })
     const { usage } = await bench.agent({ REVIEWLOOP_BEDROCK_PRICES: '3/15/0.3/3.75' }).run(reviewing())
-    const { input = 0, output, cacheRead, cacheWrite, dollars } = usage
+    const { input, output, cacheRead, cacheWrite, dollars } = usage
     expect(cacheRead).toBeGreaterThan(0)
     const plain = (input ?? 0) - (cacheRead ?? 0) - (cacheWrite ?? 0)
     expect(dollars).toBeCloseTo((plain * 3 + (output ?? 0) * 15 + (cacheRead ?? 0) * 0.3 + (cacheWrite ?? 0) * 3.75) / 1e6, 12)
