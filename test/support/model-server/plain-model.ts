@@ -1,12 +1,14 @@
-/** A model that needs no provider: it reads the changed files, finds the word `bad`, and mends it. It takes its tools and rules as they come. */
+/** A model that needs no provider: it reads the changed files, finds bad words, and mends them. It takes its tools and rules as they come. */
 import type { Message } from '@aws-sdk/client-bedrock-runtime'
 import type { Model, ModelReply, ModelRequest, ToolCall } from './bedrock.ts'
 
 export interface PlainModelOptions {
   /** One tool call a reply, where all could be made at once. */
   oneByOne?: boolean
-  /** Said to itself in every reply, by role. */
+  /** What it says to itself in every way there is: thoughts, talk, what it looks for, notes, summaries. */
   thoughts?: (role: string) => string
+  /** Words that are found; the fixer puts the next in the place of one, and `good` in that of the last. */
+  words?: readonly string[]
 }
 
 const roleOf = ({ system }: ModelRequest): string => /You are the (\w+)/.exec(system?.[0]?.text ?? '')?.[1] ?? 'nobody'
@@ -24,6 +26,7 @@ const data = (text: string, label: string): string => {
 interface Given {
   id: string
   file: string
+  rule: string
 }
 
 const findingsIn = (text: string): Given[] =>
@@ -54,11 +57,12 @@ const callsSince = (messages: readonly Message[]): { name: string; input: Record
   )
 }
 
-/** Lines of a read file that hold the word, by number. */
-const badLines = (result: string): { line: number; text: string }[] =>
+/** Lines of a read file that hold one of the words, by number. */
+const badLines = (result: string, words: readonly string[]): { line: number; text: string; word: string }[] =>
   result.split('\n').flatMap((row) => {
     const [, line, text = ''] = /^ *(\d+) (.*)$/.exec(row) ?? []
-    return line !== undefined && /\bbad\b/.test(text) ? [{ line: Number(line), text }] : []
+    const word = words.find((one) => new RegExp(`\\b${one}\\b`).test(text))
+    return line !== undefined && word !== undefined ? [{ line: Number(line), text, word }] : []
   })
 
 const pathsOf = (text: string): string[] =>
@@ -66,40 +70,49 @@ const pathsOf = (text: string): string[] =>
     ([, name = '""']) => JSON.parse(name) as string,
   )
 
-const review = (known: readonly Given[], reads: ReadonlyMap<string, string>): ToolCall => {
-  const stillBad = (file: string): boolean => badLines(reads.get(file) ?? '').length > 0
-  const outstanding = new Set(known.map(({ file }) => file))
-  const findings = [...reads].flatMap(([file, result]) =>
-    outstanding.has(file)
-      ? []
-      : badLines(result).map(({ line, text: row }) => ({
-          rule: 'bad-word',
-          severity: 'error',
-          action: 'auto-fix',
-          file,
-          line,
-          endLine: null,
-          text: `It says: ${row}`,
-        })),
-  )
-  const accounts = known.map(({ id, file }) => ({ id, status: stillBad(file) ? 'open' : 'fixed', note: null }))
-  return { name: 'report', input: { findings, accounts, skipped: [], summary: `Read ${reads.size} files.` } }
+interface Scene {
+  known: readonly Given[]
+  /** What was read of the files this is about. */
+  reads: ReadonlyMap<string, string>
+  words: readonly string[]
+  /** Of an account, of a result: what it says to itself. */
+  note: string | null
 }
 
-const mend = (known: readonly Given[], reads: ReadonlyMap<string, string>, done: readonly string[]): ToolCall[] => {
+const review = ({ known, reads, words, note }: Scene): ToolCall => {
+  const rulesIn = (file: string): string[] => badLines(reads.get(file) ?? '', words).map(({ word }) => `${word}-word`)
+  const outstanding = new Set(known.map(({ file, rule }) => `${file} ${rule}`))
+  const findings = [...reads].flatMap(([file, result]) =>
+    badLines(result, words).flatMap(({ line, text, word }) =>
+      outstanding.has(`${file} ${word}-word`)
+        ? []
+        : [{ rule: `${word}-word`, severity: 'error', action: 'auto-fix', file, line, endLine: null, text: `It says: ${text}` }],
+    ),
+  )
+  const accounts = known.map(({ id, file, rule }) => ({ id, status: rulesIn(file).includes(rule) ? 'open' : 'fixed', note }))
+  return { name: 'report', input: { findings, accounts, skipped: [], summary: note ?? `Read ${reads.size} files.` } }
+}
+
+const mend = ({ known, reads, words, note }: Scene, done: readonly string[]): ToolCall[] => {
   const edits = [...new Set(known.map(({ file }) => file))].flatMap((file) =>
-    badLines(reads.get(file) ?? '').map(({ text }) => ({
+    badLines(reads.get(file) ?? '', words).map(({ text, word }) => ({
       name: 'edit_file',
-      input: { file, before: text, after: text.replace('bad', 'good') },
+      input: { file, before: text, after: text.replace(word, words[words.indexOf(word) + 1] ?? 'good') },
     })),
   )
   const left = edits.filter(({ input }) => !done.includes(`${input.file}\n${input.before}`))
   if (left.length > 0) return left
-  return [{ name: 'report', input: { results: known.map(({ id }) => ({ id, status: 'fixed', note: null })), summary: 'Said good.' } }]
+  return [{ name: 'report', input: { results: known.map(({ id }) => ({ id, status: 'fixed', note })), summary: note ?? 'Said better.' } }]
 }
 
+/** Looks for what it thinks of, and tries to put it where it does not stand. */
+const muse = (thought: string, role: string, file: string): ToolCall[] => [
+  { name: 'search', input: { text: thought, folder: null } },
+  ...(role === 'fixer' ? [{ name: 'edit_file', input: { file, before: thought, after: thought } }] : []),
+]
+
 export const plainModel =
-  ({ oneByOne = false, thoughts }: PlainModelOptions = {}): Model =>
+  ({ oneByOne = false, thoughts, words = ['bad'] }: PlainModelOptions = {}): Model =>
   (request): ModelReply => {
     const { messages = [] } = request
     const at = messages.findLastIndex(isPrompt)
@@ -107,20 +120,20 @@ export const plainModel =
     const text = prompts.findLast((one) => one.includes(' changed-files>')) ?? ''
     const role = roleOf(request)
     const since = callsSince(messages.slice(at))
-    const reads = new Map(
-      callsSince(messages).flatMap(({ name, input, result }) => (name === 'read_file' ? [[String(input['file']), result] as const] : [])),
+    const readNow = new Map(
+      since.flatMap(({ name, input, result }) => (name === 'read_file' ? [[String(input['file']), result] as const] : [])),
     )
-    const readNow = new Set(since.flatMap(({ name, input }) => (name === 'read_file' ? [String(input['file'])] : [])))
     const known = findingsIn(prompts.at(-1) ?? '')
     const wanted = role === 'fixer' ? [...new Set(known.map(({ file }) => file))] : pathsOf(text)
     const unread = wanted.filter((file) => !readNow.has(file))
     const done = since.flatMap(({ name, input }) => (name === 'edit_file' ? [`${String(input['file'])}\n${String(input['before'])}`] : []))
-    const tools =
-      unread.length > 0
-        ? unread.map((file) => ({ name: 'read_file', input: { file, line: null } }))
-        : role === 'fixer'
-          ? mend(known, reads, done)
-          : [review(known, new Map(wanted.flatMap((file) => [[file, reads.get(file) ?? '']] as const)))]
     const thought = thoughts?.(role)
-    return { ...(thought === undefined ? {} : { reasoning: thought, text: thought }), tools: oneByOne ? tools.slice(0, 1) : tools }
+    const scene = { known, reads: readNow, words, note: thought ?? null }
+    const reads = unread.map((file) => ({ name: 'read_file', input: { file, line: null } }))
+    const tools = unread.length > 0 ? reads : role === 'fixer' ? mend(scene, done) : [review(scene)]
+    const musings = thought !== undefined && since.length === 0 ? muse(thought, role, wanted[0] ?? '') : []
+    return {
+      ...(thought === undefined ? {} : { reasoning: thought, text: thought }),
+      tools: oneByOne ? tools.slice(0, 1) : [...musings, ...tools],
+    }
   }

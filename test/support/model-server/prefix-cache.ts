@@ -17,6 +17,13 @@ const pieces = ({ toolConfig, system, messages }: Request): (string | null)[] =>
   ]),
 ]
 
+/** The request as one text, without its cache points, which are marks and no part of it. */
+export const promptText = (request: Request): string =>
+  pieces(request)
+    .filter((piece) => piece !== null)
+    .map((piece) => `${piece}\n`)
+    .join('')
+
 export class PrefixCache {
   /** ms; a hit makes an entry last as long again. */
   lifetime = 5 * 60_000
