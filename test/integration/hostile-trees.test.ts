@@ -1,12 +1,15 @@
 /** Commits that were made to harm whoever checks them out, walks them or shows them. */
 import { randomBytes } from 'node:crypto'
 import { readdir, rm } from 'node:fs/promises'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { LoopError } from '../../lib/loop/errors.ts'
 import { gitWorkspaces } from '../../lib/workspace/workspaces.ts'
 import { makeChange, temporaryFolder, type TestRepository } from '../support/git-repository.ts'
 import { deepTree, hostileRepository, type Raw, rawBlob, rawTree, type RawEntry, scaled, treeBomb } from '../support/hostile.ts'
 import { fetchFrom, limitsOf, never, openFrom, withWorkspace } from '../support/workspaces.ts'
+
+// A guard against hanging, and nothing else.
+vi.setConfig({ testTimeout: 600_000 })
 
 const opened: TestRepository[] = []
 afterEach(async () => {
@@ -236,7 +239,7 @@ describe('more than there is room for', () => {
     expect(await workspace.changed()).toEqual(['d0/f0'])
     await workspace.close()
     expect(process.memoryUsage().rss - before).toBeLessThan(500_000_000)
-  }, 300_000)
+  })
 
   it('files of megabytes without a line end, or of line ends alone, are told and not shown', async () => {
     const after = { 'ends.txt': '\n'.repeat(2_000_000), 'random.bin': randomBytes(3_000_000), 'wide.txt': 'x'.repeat(9_000_000) }

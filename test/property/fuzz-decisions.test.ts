@@ -1,6 +1,6 @@
 /** Whatever is sent as a decision: recorded whole, or refused under a name of the catalogue, and then nothing has changed. */
 import * as fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { decideRun } from '../../lib/loop/decide.ts'
 import { answer as answerSchema, type Answer } from '../../lib/loop/decision.ts'
 import { LoopError } from '../../lib/loop/errors.ts'
@@ -11,6 +11,9 @@ import { emptyRecord, runRecord } from '../../lib/loop/record.ts'
 import { scaled } from '../support/hostile.ts'
 import { makePorts } from '../support/ports.ts'
 import { aFinding, afterReview, aRun } from '../support/runs.ts'
+
+// A guard against hanging, and nothing else.
+vi.setConfig({ testTimeout: 600_000 })
 
 const OPEN = ['f-0000000001', 'f-0000000002']
 const findings = OPEN.map(aFinding)

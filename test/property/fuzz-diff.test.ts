@@ -1,9 +1,12 @@
 /** Whatever git, or what stands in for it, prints: the parsers of diffs give a model within their budget, and never more. */
 import * as fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { LEAST_LINE_BYTES, patchParser, type PatchSection } from '../../lib/workspace/diff-patch.ts'
 import { namesOf, parseRaw } from '../../lib/workspace/diff-raw.ts'
 import { scaled } from '../support/hostile.ts'
+
+// A guard against hanging, and nothing else.
+vi.setConfig({ testTimeout: 600_000 })
 
 const piece = fc.oneof(
   fc.constantFrom('diff --git a/x b/x\n', '--- a/x\n', '+++ b/x\n', '@@ -1 +1 @@\n', '@@ -0,0 +1,3 @@\n', '@@ -1,9 +1,9 @@ f\n'),

@@ -1,6 +1,6 @@
 /** Whatever an agent says it found: refused with a reason or made into valid findings, in work that grows with what was said and no faster. */
 import * as fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { additionsOf, type DiffFile } from '../../lib/loop/diff.ts'
 import { finding, findingDraft, type FindingDraft } from '../../lib/loop/finding.ts'
 import { checkFindings, findingIds, lineTextOf, type LineText } from '../../lib/loop/findings.ts'
@@ -8,6 +8,9 @@ import { applyReview } from '../../lib/loop/ledger.ts'
 import { emptyRecord, runRecord } from '../../lib/loop/record.ts'
 import { aDiffFile, aDraft } from '../support/findings.ts'
 import { scaled } from '../support/hostile.ts'
+
+// A guard against hanging, and nothing else.
+vi.setConfig({ testTimeout: 600_000 })
 
 const nasty = fc.constantFrom(
   'https://a@',

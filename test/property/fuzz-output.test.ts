@@ -1,6 +1,6 @@
 /** Whatever an agent answers: taken whole where it fits, asked for once more where it does not, and then a typed failure; never "no findings". */
 import * as fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { attempt, Meter, type AttemptOptions } from '../../lib/loop/agent-call.ts'
 import type { AgentResult } from '../../lib/loop/agent.ts'
 import { LoopError } from '../../lib/loop/errors.ts'
@@ -13,6 +13,9 @@ import { FakeWorkspaces } from '../support/fake-workspace.ts'
 import { scaled } from '../support/hostile.ts'
 import { invocationOf, makePorts, policyOf } from '../support/ports.ts'
 import { aRun } from '../support/runs.ts'
+
+// A guard against hanging, and nothing else.
+vi.setConfig({ testTimeout: 600_000 })
 
 const attemptWith = async <O>(schema: AttemptOptions<O>['schema'], ...answers: AgentResult[]) => {
   const agent = new FakeAgent('fake', ...answers)

@@ -1,6 +1,6 @@
 /** Whatever is asked for at a door: a run, or an error of the catalogue, and then nothing was stored. */
 import * as fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { type AllowedRepository, startBody, startFromDoor } from '../../lib/loop/door.ts'
 import { isErrorName, LoopError } from '../../lib/loop/errors.ts'
 import { runRequest, runState, type RunRequest } from '../../lib/loop/run.ts'
@@ -12,6 +12,9 @@ import { branchRef, parseAddress } from '../../lib/workspace/address.ts'
 import { scaled } from '../support/hostile.ts'
 import { BASE, HEAD, makePorts, stateOf } from '../support/ports.ts'
 import { requestOf } from '../support/runs.ts'
+
+// A guard against hanging, and nothing else.
+vi.setConfig({ testTimeout: 600_000 })
 
 const long = 'x'.repeat(100_000)
 const word = fc.oneof(

@@ -1,10 +1,13 @@
 /** Whatever stands in a settings file, up to megabytes of it: settings, or BadSettings in a few lines. */
 import * as fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { LoopError } from '../../lib/loop/errors.ts'
 import { policy } from '../../lib/loop/policy.ts'
 import { parseSettings, resolvePolicy } from '../../lib/loop/settings.ts'
 import { scaled } from '../support/hostile.ts'
+
+// A guard against hanging, and nothing else.
+vi.setConfig({ testTimeout: 600_000 })
 
 const VALID = `session_reuse: true
 sessions:
