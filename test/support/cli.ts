@@ -34,14 +34,15 @@ export interface Cli {
   close(): Promise<void>
 }
 
-export const makeCli = async (cwd?: string): Promise<Cli> => {
+/** `env`: variables beside those that every call has. */
+export const makeCli = async (cwd?: string, env: Readonly<Record<string, string>> = {}): Promise<Cli> => {
   const scratch = await realpath(await mkdtemp(join(tmpdir(), 'reviewloop-cli-')))
   const data = join(scratch, 'data')
   const living = new Set<ChildProcess>()
   const start: Cli['start'] = (args, { nodeArgs = [] } = {}) => {
     const child = spawn(process.execPath, [...nodeArgs, LAUNCHER, ...args], {
       cwd: cwd ?? scratch,
-      env: { PATH: process.env['PATH'], HOME: scratch, TMPDIR: tmpdir(), REVIEWLOOP_DATA: data },
+      env: { PATH: process.env['PATH'], HOME: scratch, TMPDIR: tmpdir(), REVIEWLOOP_DATA: data, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     living.add(child)
