@@ -15,6 +15,8 @@ export interface Access {
   delete: readonly string[]
   machine: readonly ('StartExecution' | 'StopExecution' | 'SendTaskSuccess')[]
   gitToken: boolean
+  /** Calls the model of the agent `bedrock`, where the deployment has one. */
+  model: boolean
 }
 
 const RUN = `r-${'?'.repeat(16)}`
@@ -25,7 +27,7 @@ const read = (...keys: string[]): TableAccess => ({ actions: ['GetItem'], keys }
 const readWrite = (...keys: string[]): TableAccess => ({ actions: ['GetItem', 'PutItem'], keys })
 const history: TableAccess = { actions: ['Query'], keys: itemsOf(...TURN_ROLES) }
 
-const nothing: Access = { sessions: [], runs: [], get: [], put: [], delete: [], machine: [], gitToken: false }
+const nothing: Access = { sessions: [], runs: [], get: [], put: [], delete: [], machine: [], gitToken: false, model: false }
 
 /** A turn reaches its own role's item, history and transcripts. What crosses between roles is records and changesets. */
 const turn = (role: TurnRole, more: Pick<Access, 'get' | 'put'> = { get: [], put: [] }): Access => ({
@@ -34,6 +36,7 @@ const turn = (role: TurnRole, more: Pick<Access, 'get' | 'put'> = { get: [], put
   runs: [{ actions: ['PutItem'], keys: itemsOf(role) }],
   get: ['source', 'records', 'changesets', `transcripts/${role}`, ...more.get],
   put: [`records/${role}`, `transcripts/${role}`, ...more.put],
+  model: true,
 })
 
 export const ACCESS: Record<FunctionName, Access> = {

@@ -8,6 +8,7 @@ import type { Construct } from 'constructs'
 import { ENV, type FunctionName } from '../names.ts'
 import { ACCESS } from './access.ts'
 import type { Artifacts } from './artifacts.ts'
+import { bedrockEnvironment, modelStatement } from './bedrock.ts'
 import { SIZES } from './functions.ts'
 import type { Settings } from './settings.ts'
 import { allowObjects, machineArn, machineStatement, tableStatement } from './statements.ts'
@@ -61,6 +62,7 @@ const allow = (scope: Construct, role: Role, { name, settings, tables, artifacts
   for (const action of access.machine) role.addToPolicy(machineStatement(scope, settings.stage, action))
   if (access.gitToken && settings.gitTokenSecret)
     role.addToPolicy(new PolicyStatement({ actions: ['secretsmanager:GetSecretValue'], resources: [settings.gitTokenSecret] }))
+  if (access.model && settings.bedrock) role.addToPolicy(modelStatement(scope, settings.bedrock))
   allowObjects(artifacts.bucket, role, access)
 }
 
@@ -79,8 +81,15 @@ const environment = (scope: Construct, { name, settings, tables, artifacts }: Lo
     gitTokenSecret: settings.gitTokenSecret,
     agent: settings.agents.join(','),
   }
-  return Object.fromEntries(SIZES[name].env.flatMap((key) => (values[key] === undefined ? [] : [[ENV[key], values[key]]])))
+  const own = Object.fromEntries(SIZES[name].env.map((key) => [key, values[key]]))
+  return named({ ...own, ...(ACCESS[name].model ? bedrockEnvironment(settings.bedrock) : {}) })
 }
+
+/** By the variables' names, without those that have no value. */
+const named = (values: Partial<Record<keyof typeof ENV, string | undefined>>): Record<string, string> =>
+  Object.fromEntries(
+    (Object.keys(values) as (keyof typeof ENV)[]).flatMap((key) => (values[key] === undefined ? [] : [[ENV[key], values[key]]])),
+  )
 
 /** Names that stay the same whatever surrounds the function, and that a person finds again in the template. */
 export const nameInTemplate = (name: FunctionName, fn: LambdaFunction): void => {

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import * as z from 'zod'
 import { MAX_PARK_DAYS } from '../names.ts'
+import { bedrockSettings } from './bedrock.ts'
 
 const timezone = z.string().refine(isTimezone, 'not a time zone of the IANA database, such as Europe/Berlin')
 
@@ -30,38 +31,45 @@ const repository = z
     message: 'the default branch against itself is no change: name another branch',
   })
 
-const settings = z.strictObject({
-  /** Suffix of the names of everything that is deployed. */
-  stage: z.string().regex(/^[a-z][a-z0-9-]{0,19}$/, 'lower-case letters, digits and dashes, at most 20'),
-  /** Whether tables and bucket outlive the stack and refuse to be deleted; absent: where the stage is `prod`. */
-  protect: z.boolean().optional(),
-  repositories: z.array(repository).min(1),
-  /** Agents in the order in which they are tried, where a repository's own settings name none. */
-  agents: z
-    .array(z.string().regex(/^[a-z][a-z0-9-]*$/))
-    .min(1)
-    .default(['lint']),
-  /** Full ARN, with its six random characters, of the secret that holds the git token; absent: public repositories only. */
-  gitTokenSecret: z
-    .string()
-    .regex(/^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:[\w/+=.@-]+-[A-Za-z0-9]{6}$/, 'expected the full ARN of a secret')
-    .optional(),
-  retention: z
-    .strictObject({
-      /** Days that sources, transcripts and unfinished work are kept at most. Longer than a run may be parked. */
-      workDays: z
-        .int()
-        .min(MAX_PARK_DAYS + 6)
-        .default(90),
-      /** Days that records, changesets, decisions and reports are kept. */
-      recordDays: z
-        .int()
-        .min(MAX_PARK_DAYS + 6)
-        .default(400),
-      logDays: z.literal([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 731]).default(90),
-    })
-    .prefault({}),
-})
+const settings = z
+  .strictObject({
+    /** Suffix of the names of everything that is deployed. */
+    stage: z.string().regex(/^[a-z][a-z0-9-]{0,19}$/, 'lower-case letters, digits and dashes, at most 20'),
+    /** Whether tables and bucket outlive the stack and refuse to be deleted; absent: where the stage is `prod`. */
+    protect: z.boolean().optional(),
+    repositories: z.array(repository).min(1),
+    /** Agents in the order in which they are tried, where a repository's own settings name none. */
+    agents: z
+      .array(z.string().regex(/^[a-z][a-z0-9-]*$/))
+      .min(1)
+      .default(['lint']),
+    /** Settings of the agent `bedrock`; absent: no function may call a model. */
+    bedrock: bedrockSettings.optional(),
+    /** Full ARN, with its six random characters, of the secret that holds the git token; absent: public repositories only. */
+    gitTokenSecret: z
+      .string()
+      .regex(/^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:[\w/+=.@-]+-[A-Za-z0-9]{6}$/, 'expected the full ARN of a secret')
+      .optional(),
+    retention: z
+      .strictObject({
+        /** Days that sources, transcripts and unfinished work are kept at most. Longer than a run may be parked. */
+        workDays: z
+          .int()
+          .min(MAX_PARK_DAYS + 6)
+          .default(90),
+        /** Days that records, changesets, decisions and reports are kept. */
+        recordDays: z
+          .int()
+          .min(MAX_PARK_DAYS + 6)
+          .default(400),
+        logDays: z.literal([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 731]).default(90),
+      })
+      .prefault({}),
+  })
+  .refine(({ agents, bedrock }) => bedrock !== undefined || !agents.includes('bedrock'), {
+    path: ['bedrock'],
+    message: 'the agent bedrock is named: give its settings, the model at least',
+  })
 export type Settings = z.infer<typeof settings>
 
 /** Checks settings given as a value. Throws an Error that names every wrong key; `source` says where they came from. */
