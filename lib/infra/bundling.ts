@@ -23,6 +23,10 @@ const UNUSED = [
   ...['ini', 'sso', 'process', 'web-identity', 'http'].map((name) => `@aws-sdk/credential-provider-${name}`),
   '@smithy/credential-provider-imds',
   '@smithy/core/event-streams',
+  '@aws-sdk/eventstream-handler-node',
+  '@aws-sdk/middleware-eventstream',
+  '@aws-sdk/middleware-websocket',
+  '@aws-sdk/token-providers',
 ]
 
 const shared = {

@@ -16,5 +16,12 @@ export const fromInstanceMetadata = unused('fromInstanceMetadata')
 export const EventStreamSerde = unused('EventStreamSerde')
 export const eventStreamSerdeProvider = unused('eventStreamSerdeProvider')
 export const resolveEventStreamSerdeConfig = <T>(config: T): T => config
+export const eventStreamPayloadHandlerProvider = unused('eventStreamPayloadHandlerProvider')
+export const getEventStreamPlugin = unused('getEventStreamPlugin')
+export const getWebSocketPlugin = unused('getWebSocketPlugin')
+export const resolveEventStreamConfig = <T>(config: T): T => config
+export const resolveWebSocketConfig = <T>(config: T): T => config
+export const fromEnvSigningName = unused('fromEnvSigningName')
+export const nodeProvider = unused('nodeProvider')
 export const ENV_CMDS_FULL_URI = 'AWS_CONTAINER_CREDENTIALS_FULL_URI'
 export const ENV_CMDS_RELATIVE_URI = 'AWS_CONTAINER_CREDENTIALS_RELATIVE_URI'

@@ -4,11 +4,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { imageHandler, writeImageContext } from '../../lib/infra/bundling.ts'
+import { runState } from '../../lib/loop/run.ts'
 import { ENV, FUNCTION_FOLDERS, IMAGE_FUNCTIONS } from '../../lib/names.ts'
 import { awsStandIn, type StandIn } from '../support/aws-stand-in.ts'
 import { invoke, runBeside, unloadable } from '../support/bare-node.ts'
 import { buildWithoutDocker, type Built } from '../support/dockerfile.ts'
 import { eventOf } from '../support/events.ts'
+import { makeChange } from '../support/git-repository.ts'
+import { imageWorld, type ImageWorld } from '../support/image-world.ts'
+import { startModelServer, type ModelServer } from '../support/model-server/bedrock.ts'
+import { plainModel } from '../support/model-server/plain-model.ts'
 import { environmentOf, synthesize } from '../support/template.ts'
 
 const template = synthesize()
@@ -76,6 +81,53 @@ describe.each(IMAGE_FUNCTIONS)('%s', (name) => {
     const needed = Object.keys(environmentOf(template, name)).filter((key) => key !== ENV.gitTokenSecret)
     expect(await unloadable(root, file, environment(), needed)).toEqual(needed)
   })
+})
+
+describe('whole turns, one process each, from the files of the image', () => {
+  let world: ImageWorld
+  let model: ModelServer
+  beforeAll(async () => {
+    world = await imageWorld()
+    model = await startModelServer(plainModel())
+  })
+  afterAll(async () => {
+    await model[Symbol.asyncDispose]()
+    await world[Symbol.asyncDispose]()
+  })
+
+  /** What the agent finds, and can mend. */
+  const CASES = [
+    { agent: 'lint', file: 'a.mjs', bad: 'export let b = 2\n', rule: 'prefer-const' },
+    { agent: 'bedrock', file: 'a.txt', bad: 'bad luck\n', rule: 'bad-word' },
+  ]
+
+  test.each(CASES)(
+    '$agent reviews, fixes, reviews again and certifies',
+    async ({ agent, file, bad, rule }) => {
+      const { repository, base, head } = await makeChange({ [file]: 'export const a = 1\n' }, { [file]: `export const a = 1\n${bad}` })
+      try {
+        let state = await world.prepared(repository, { base, head }, agent)
+        const taken: string[] = []
+        const environment = { ...world.environment, [ENV.bedrockModel]: 'test.model', AWS_ENDPOINT_URL_BEDROCK_RUNTIME: model.url }
+        while (state.next === 'Review' || state.next === 'Fix' || state.next === 'Certify') {
+          taken.push(state.next)
+          const outcome = await invoke(root, `${FUNCTION_FOLDERS[state.next]}.mjs`, environment, state)
+          if (outcome.kind !== 'answer') throw new Error(JSON.stringify(outcome))
+          state = runState.parse(outcome.value)
+        }
+        expect(taken).toEqual(['Review', 'Fix', 'Review', 'Certify'])
+        const { findings, turns, commits } = await world.record(state)
+        expect(findings).toMatchObject([{ rule, status: 'fixed' }])
+        expect(turns.map((turn) => `${turn.agent} ${turn.mode}`)).toEqual(
+          ['started', 'started', 'resumed', 'cold'].map((mode) => `${agent} ${mode}`),
+        )
+        expect(commits).toMatchObject([{ files: [file] }])
+      } finally {
+        await repository.close()
+      }
+    },
+    120_000,
+  )
 })
 
 test('the linters work in their thread', async () => {

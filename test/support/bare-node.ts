@@ -1,6 +1,6 @@
 /** Runs a function's files by a bare Node, as Lambda would: nothing around them, and no environment but what it is given. */
 import { execFile } from 'node:child_process'
-import { writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 export type Outcome =
@@ -22,12 +22,20 @@ catch (error) { say({ kind: 'error', name: error.name, message: error.message })
 process.exit(0)
 `
 
-const run = (folder: string, script: string, env: Record<string, string>): Promise<string> =>
-  new Promise((resolve, reject) => {
-    execFile(process.execPath, [script], { cwd: folder, env: { ...LAMBDA, ...env }, timeout: 60_000 }, (error, stdout, stderr) =>
-      error ? reject(new Error(`${error.message}\n${stderr}`)) : resolve(stdout),
-    )
-  })
+/** A function has the temporary folder to itself and clears it: here it gets one of its own. */
+const run = async (folder: string, script: string, env: Record<string, string>): Promise<string> => {
+  const temporary = await mkdtemp(join(folder, 'tmp-'))
+  try {
+    return await new Promise<string>((resolve, reject) => {
+      const options = { cwd: folder, env: { ...LAMBDA, TMPDIR: temporary, ...env }, timeout: 60_000 }
+      execFile(process.execPath, [script], options, (error, stdout, stderr) =>
+        error ? reject(new Error(`${error.message}\n${stderr}`)) : resolve(stdout),
+      )
+    })
+  } finally {
+    await rm(temporary, { recursive: true, force: true })
+  }
+}
 
 /** The line meant for the test; the function's own log is on stdout too. */
 const saidBy = (stdout: string): string => {
