@@ -1,9 +1,13 @@
 /** Tables of the documentation that are made from code. */
+import { createBedrockAgent } from '../lib/agents/bedrock/agent.ts'
+import { readBedrockSettings } from '../lib/agents/bedrock/settings.ts'
+import { createLintAgent } from '../lib/agents/lint/agent.ts'
 import { loopDefinition } from '../lib/infra/loop-definition.ts'
 import { policy } from '../lib/loop/policy.ts'
 import { allowedAt, type JsonSchema } from '../lib/loop/settings-schema.ts'
 import { settingsJsonSchema } from '../lib/loop/settings.ts'
-import { placeholderArn, RETRIERS } from '../lib/names.ts'
+import type { Agent, Capabilities } from '../lib/loop/agent.ts'
+import { ENV, placeholderArn, RETRIERS } from '../lib/names.ts'
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
 const code = (text: string): string => `\`${text}\``
@@ -48,3 +52,23 @@ export const retryTable = (): string =>
       `${longest} s`,
     ]),
   )
+
+const CAPABILITIES: Record<keyof Capabilities, string> = {
+  edits: 'fixes',
+  resume: 'resumes a session',
+  ownIds: 'ids are ours',
+  checkpoint: 'stops and goes on in a turn',
+  structuredOutput: "answers by the provider's schema",
+}
+
+/** The agents that a review may be left to, made with what they need at least. */
+const agents = (): Agent[] => [createLintAgent(), createBedrockAgent(readBedrockSettings({ [ENV.bedrockModel]: 'model' }))]
+
+/** What each agent can do. */
+export const agentsTable = (): string => {
+  const able = Object.keys(CAPABILITIES) as (keyof Capabilities)[]
+  return table(
+    ['Agent', ...able.map((name) => CAPABILITIES[name])],
+    agents().map(({ id, capabilities }) => [code(id), ...able.map((name) => (capabilities[name] ? 'yes' : 'no'))]),
+  )
+}
