@@ -126,7 +126,7 @@ describe('an answer without end', () => {
   })
 })
 
-describe('a pack that lies', () => {
+describe('a pack that', () => {
   const without = (left: Raw) => packOf(objects.filter((object) => object !== left).map(packEntry))
   const large = rawBlob(Buffer.alloc(0x10000, 'base'))
   const bomb = (entry: Buffer) => packOf([...objects.map(packEntry), packEntry(large), entry])
@@ -149,12 +149,12 @@ describe('a pack that lies', () => {
       bomb(Buffer.concat([Buffer.from([0xb0, 0x80, 0x80, 0x80, 0x80, 0x01]), deflateSync('x')])),
       ['FetchFailed'],
     ],
-  ])('it %s', async (_what, pack, names) => {
+  ])('%s', async (_what, pack, names) => {
     const { url } = await serve(givesPack(pack))
     expect(names).toContain((await failure(fetchFrom(url))).name)
   })
 
-  it('and is small, for a file of 150 MB: it is refused before that file is written', async () => {
+  it('is small, for a file of 150 MB: refused before that file is written', async () => {
     const zeros = rawBlob(Buffer.alloc(150_000_000))
     const wide = rawTree([['zeros', zeros]])
     const commit = rawCommit(wide, base)

@@ -10,14 +10,14 @@ import { answering } from '../../lib/runtime/http.ts'
 import { authorization } from '../../lib/workspace/address.ts'
 import { gitWorkspaces } from '../../lib/workspace/workspaces.ts'
 import { gitForge } from '../../lib/forge/git-forge.ts'
-import { CANARIES, canariesBelow, canariesIn, runWithCanaries } from '../support/canary.ts'
+import { CANARIES, canariesBelow, canariesIn, ROOT, runWithCanaries } from '../support/canary.ts'
 import { takeStep } from '../support/drive.ts'
 import { serveGit } from '../support/git-http-server.ts'
 import { makeChange, temporaryFolder, type TestRepository } from '../support/git-repository.ts'
 import { gitPorts } from '../support/lint-run.ts'
 import { aRun } from '../support/runs.ts'
 
-const CLI = 'bin/reviewloop.ts'
+const CLI = join(ROOT, 'bin/reviewloop.ts')
 const IN_ADDRESS = { address: 'tweety-9gM3kV1InTheAddress' }
 let scratch = ''
 let data = ''
@@ -178,9 +178,29 @@ describe('git', () => {
   })
 })
 
+/** Fails with all the secrets that it knows; what Lambda passes on of that (name, message, stack, and every property of the error's own) goes to stdout. */
+const FAILING = `
+import { LoopError } from '${ROOT}lib/loop/errors.ts'
+import { makeEffects } from '${ROOT}lib/runtime/effects.ts'
+import { lambda } from '${ROOT}lib/runtime/lambda.ts'
+const secrets = Object.values(process.env).join(' | ')
+const handler = lambda((_event, { progress }) => {
+  progress('working with ' + secrets)
+  const facts = { env: { ...process.env }, token: 'tweety', cut: '-----BEGIN PRIVATE KEY-----', cause: new Error(secrets) }
+  makeEffects().log('warn', 'have ' + secrets, facts)
+  throw new LoopError('FetchFailed', 'could not fetch with ' + secrets, { env: { ...process.env } }, { cause: new Error(secrets) })
+})
+await handler({ runId: 'r-0123456789abcdef' }, { getRemainingTimeInMillis: () => 60_000 }).catch((error) => {
+  const passedOn = { errorType: error.name, errorMessage: error.message, trace: error.stack.split('\\n'), ...error, cause: String(error.cause) }
+  process.stdout.write(JSON.stringify(passedOn) + '\\n')
+})
+`
+
 describe('a deployed function', () => {
   it('that fails with all it knows logs and passes on none of it', async () => {
-    const called = await runWithCanaries('test/support/failing-lambda.ts', [], { cwd: scratch })
+    const script = join(scratch, 'failing.ts')
+    await writeFile(script, FAILING)
+    const called = await runWithCanaries(script, [], { cwd: scratch })
     const lines = called.stdout.trim().split('\n')
     expect(called.code).toBe(0)
     expect(Math.min(lines.length, called.stderr.trim().split('\n').length)).toBeGreaterThanOrEqual(2)

@@ -107,8 +107,8 @@ test('a decision that was taken makes a valid record of a valid one', () => {
   fc.assert(
     fc.property(fitting, (given) => {
       const answer = answerSchema.safeParse(given)
-      fc.pre(answer.success && answer.data.kind === 'fix')
-      const fix = answer.data as Extract<Answer, { kind: 'fix' }>
+      if (!answer.success || answer.data.kind !== 'fix') return
+      const fix = answer.data
       const added = checkFindings(fix.add, { diff: [], files: new Set(['a.js']), lineText }).findings
       const decision = { question: 'q1', answer: fix, by: 'ada', at: '2026-01-05T09:00:00.000Z' }
       try {

@@ -76,7 +76,7 @@ test('what a model of hunks is printed as is parsed as that model', () => {
         .map((hunks) =>
           hunks.reduce((all, { oldStart, newStart, lines }) => {
             const count = (not: string) => lines.filter(({ kind }) => kind !== not).length
-            const body = lines.map((one) => `${marks[one.kind as keyof typeof marks]}${one.text}\n`).join('')
+            const body = lines.map((one) => `${marks[one.kind]}${one.text}\n`).join('')
             return `${all}@@ -${oldStart},${count('added')} +${newStart},${count('removed')} @@ x\n${body}`
           }, 'diff --git a/f b/f\nindex 1..2 100644\n--- a/f\n+++ b/f\n'),
         )

@@ -64,9 +64,9 @@ test('a valid file with anything put into it, taken out of it or turned over is 
       }
       expect(policy.safeParse(resolvePolicy({ text, file: 'f', overrides: {} })).success).toBe(true)
     }),
-    { numRuns: scaled(1500, 50_000) },
+    { numRuns: scaled(600, 50_000) },
   )
-  expect(Math.min(seen.read, seen.refused)).toBeGreaterThan(50)
+  expect(Math.min(seen.read, seen.refused)).toBeGreaterThan(30)
 })
 
 test('files that were made to take long, and megabytes of anything, are refused in a few lines', () => {
@@ -101,9 +101,9 @@ test('anything as an override is settings, or BadSettings', () => {
   fc.assert(
     fc.property(fc.anything({ maxDepth: 3 }), (overrides) => {
       fc.pre(overrides !== null && typeof overrides === 'object')
-      const error = refusedBy(() => resolvePolicy({ text: VALID, file: 'f', overrides: overrides as never }))
+      const error = refusedBy(() => resolvePolicy({ text: VALID, file: 'f', overrides }))
       if (error !== null) expectBadSettings(error)
     }),
-    { numRuns: scaled(500, 30_000) },
+    { numRuns: scaled(300, 30_000) },
   )
 })

@@ -16,9 +16,9 @@ export const CANARIES = {
 } as const
 
 /** The environment of a process that was given all of them. */
-export const CANARY_ENV: Record<string, string> = {
+const CANARY_ENV: Record<string, string> = {
   REVIEWLOOP_GIT_TOKEN: CANARIES.gitToken,
-  AWS_ACCESS_KEY_ID: 'AKIA' + 'TWEETYTWEETYTWEE',
+  AWS_ACCESS_KEY_ID: ['AKIA', 'TWEETYTWEETYTWEE'].join(''),
   AWS_SECRET_ACCESS_KEY: CANARIES.awsSecret,
   AWS_SESSION_TOKEN: CANARIES.awsSession,
   ANTHROPIC_API_KEY: CANARIES.modelKey,
@@ -51,15 +51,16 @@ export const canariesBelow = async (folder: string, values: Readonly<Record<stri
   return found.flat()
 }
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+/** With a slash at its end. */
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Runs a script of this repository by the launcher, in a process that was given the canaries. */
+/** Runs a script by the launcher, in a process that was given the canaries. */
 export const runWithCanaries = async (
   script: string,
   args: readonly string[],
   { cwd, env = {} }: { cwd: string; env?: Record<string, string> },
 ): Promise<{ code: number | null; stdout: string; stderr: string }> => {
-  const child = spawn(process.execPath, [join(ROOT, 'bin/node.mjs'), join(ROOT, script), ...args], {
+  const child = spawn(process.execPath, [join(ROOT, 'bin/node.mjs'), script, ...args], {
     cwd,
     env: { PATH: process.env['PATH'], HOME: cwd, TMPDIR: tmpdir(), ...CANARY_ENV, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -5,7 +5,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
 
-export const pkt = (text: string | Buffer): Buffer => {
+const pkt = (text: string | Buffer): Buffer => {
   const bytes = Buffer.from(text)
   return Buffer.concat([Buffer.from((bytes.length + 4).toString(16).padStart(4, '0')), bytes])
 }
@@ -18,13 +18,13 @@ export type Behaviour = (request: IncomingMessage, response: ServerResponse) => 
 export interface HostileServer {
   url: string
   /** Bytes that were sent until now. */
-  sent(): number
+  sent: () => number
   requests: string[]
   close(): Promise<void>
 }
 
 /** Writes until the other side is gone, as fast as it reads and no faster. Timers of this process have their turn in between. */
-export const endless = async (response: ServerResponse, next: (count: number) => Buffer): Promise<void> => {
+const endless = async (response: ServerResponse, next: (count: number) => Buffer): Promise<void> => {
   for (let count = 0; !response.destroyed; count++) {
     const more = response.write(next(count))
     if (!more) await Promise.race([once(response, 'drain'), once(response, 'close')])
@@ -56,7 +56,7 @@ const capabilities = Buffer.concat([
 ])
 
 /** Speaks version 2 of the protocol, and `answer` answers its commands. */
-export const version2 =
+const version2 =
   (answer: Behaviour): Behaviour =>
   async (request, response) => {
     if (request.method === 'GET') return void advertisement(response).end(capabilities)

@@ -15,7 +15,7 @@ export interface Raw {
   id: string
 }
 
-export const rawObject = (type: ObjectType, bytes: Buffer): Raw => ({
+const rawObject = (type: ObjectType, bytes: Buffer): Raw => ({
   type,
   bytes,
   id: createHash('sha1').update(`${type} ${bytes.length}\0`).update(bytes).digest('hex'),
@@ -65,7 +65,7 @@ export const treeBomb = (levels: number, end: RawEntry[]): Raw[] => {
 }
 
 /** Writes objects into a repository as loose ones. */
-export const store = async (repository: Pick<TestRepository, 'path'>, objects: readonly Raw[]): Promise<void> => {
+const store = async (repository: Pick<TestRepository, 'path'>, objects: readonly Raw[]): Promise<void> => {
   for (const { type, bytes, id } of objects) {
     const file = join(repository.path, '.git', 'objects', id.slice(0, 2), id.slice(2))
     await mkdir(dirname(file), { recursive: true })
