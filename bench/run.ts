@@ -1,12 +1,22 @@
-/** `npm run bench`: one table. Figures of one run compare with each other; those of two machines or two days do not. */
+/** `npm run bench`: one table; `npm run bench -- tokens`: what sessions save. Figures of one run compare with each other; those of two machines or two days do not. */
 import { bundles } from './bundles.ts'
 import { crowd } from './crowd.ts'
+import { tokens } from './tokens.ts'
 import { transitions, turns } from './turns.ts'
 
 export interface Figure {
   figure: string
   value: string
   how: string
+}
+
+const TABLES: Record<string, () => Promise<void>> = { tokens }
+const named = process.argv[2]
+if (named !== undefined) {
+  const table = TABLES[named]
+  if (!table) throw new Error(`there is no ${named}; there are ${Object.keys(TABLES).join(', ')}`)
+  await table()
+  process.exit(0)
 }
 
 const figures: Figure[] = []

@@ -6,14 +6,14 @@ import type { Agent } from '../../../lib/loop/agent.ts'
 import { startModelServer, type ModelServer } from './bedrock.ts'
 import { plainModel } from './plain-model.ts'
 
-interface Bench {
+export interface ModelBench {
   server: ModelServer
   /** `settings` as they stand in the environment. One try a call: what a test sees failing must not be tried again. */
   agent(settings?: Record<string, string>, options?: BedrockOptions): Agent
 }
 
 /** To be called once, at the top of a test file. Before each test the server is as new. */
-export const modelBench = (): Bench => {
+export const modelBench = (): ModelBench => {
   let server: ModelServer | null = null
   const there = (): ModelServer => {
     if (!server) throw new Error('The server is there only while a test runs.')

@@ -9,7 +9,7 @@ import { FakeWorkspaces } from '../fake-workspace.ts'
 import { makePorts } from '../ports.ts'
 import { aRun } from '../runs.ts'
 import type { ModelRequest } from './bedrock.ts'
-import type { modelBench } from './bedrock-agent.ts'
+import type { ModelBench } from './bedrock-agent.ts'
 
 const makeFakes = () => makePorts()
 type Fakes = ReturnType<typeof makeFakes>
@@ -24,6 +24,8 @@ export interface BedrockRunOptions {
   before?: (step: Step, ports: Fakes, state: RunState) => void
   /** Every invocation stops at a checkpoint after its first call. */
   oneCall?: boolean
+  /** ms between two steps; a minute, unless said. */
+  stepMs?: number
 }
 
 export interface BedrockRun {
@@ -36,8 +38,8 @@ export interface BedrockRun {
 }
 
 /** Drives to an end, or to where a person is asked. */
-export const bedrockRun = async (bench: ReturnType<typeof modelBench>, options: BedrockRunOptions): Promise<BedrockRun> => {
-  const { base = {}, head, overrides = {}, settings = {}, before, oneCall = false } = options
+export const bedrockRun = async (bench: ModelBench, options: BedrockRunOptions): Promise<BedrockRun> => {
+  const { base = {}, head, overrides = {}, settings = {}, before, oneCall = false, stepMs = 60_000 } = options
   const requests: BedrockRun['requests'] = new Map()
   const makeAgent = (): Agent => {
     let ahead = 0
@@ -59,6 +61,7 @@ export const bedrockRun = async (bench: ReturnType<typeof modelBench>, options: 
     }
   }
   const ports = makeFakes()
+  bench.server.cache.now = ports.effects.now
   Object.assign(ports, {
     workspaces: new FakeWorkspaces({ base, head }),
     agents: { find: async () => [makeAgent()] },
@@ -71,7 +74,7 @@ export const bedrockRun = async (bench: ReturnType<typeof modelBench>, options: 
     before?.(state.next, ports, state)
     steps.push(state.next)
     state = await takeStep(ports, state)
-    ports.effects.advance(60_000)
+    ports.effects.advance(stepMs)
   }
   return { state, steps, record: await loadRecord(ports, state), requests, ports }
 }

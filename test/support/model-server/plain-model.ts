@@ -9,6 +9,10 @@ export interface PlainModelOptions {
   thoughts?: (role: string) => string
   /** Words that are found; the fixer puts the next in the place of one, and `good` in that of the last. */
   words?: readonly string[]
+  /** It does not read again what it has read in this conversation, unless the change it is shown holds it. */
+  remembers?: boolean
+  /** Files around the change that it reads besides. */
+  around?: readonly string[]
 }
 
 const roleOf = ({ system }: ModelRequest): string => /You are the (\w+)/.exec(system?.[0]?.text ?? '')?.[1] ?? 'nobody'
@@ -105,6 +109,9 @@ const mend = ({ known, reads, words, note }: Scene, done: readonly string[]): To
   return [{ name: 'report', input: { results: known.map(({ id }) => ({ id, status: 'fixed', note })), summary: note ?? 'Said better.' } }]
 }
 
+const readBefore = (messages: readonly Message[]): Set<string> =>
+  new Set(callsSince(messages).flatMap(({ name, input }) => (name === 'read_file' ? [String(input['file'])] : [])))
+
 /** Looks for what it thinks of, and tries to put it where it does not stand. */
 const muse = (thought: string, role: string, file: string): ToolCall[] => [
   { name: 'search', input: { text: thought, folder: null } },
@@ -112,7 +119,7 @@ const muse = (thought: string, role: string, file: string): ToolCall[] => [
 ]
 
 export const plainModel =
-  ({ oneByOne = false, thoughts, words = ['bad'] }: PlainModelOptions = {}): Model =>
+  ({ oneByOne = false, thoughts, words = ['bad'], remembers = false, around = [] }: PlainModelOptions = {}): Model =>
   (request): ModelReply => {
     const { messages = [] } = request
     const at = messages.findLastIndex(isPrompt)
@@ -124,7 +131,10 @@ export const plainModel =
       since.flatMap(({ name, input, result }) => (name === 'read_file' ? [[String(input['file']), result] as const] : [])),
     )
     const known = findingsIn(prompts.at(-1) ?? '')
-    const wanted = role === 'fixer' ? [...new Set(known.map(({ file }) => file))] : pathsOf(text)
+    const before = readBefore(messages.slice(0, Math.max(0, at)))
+    const isKnown = (file: string): boolean => remembers && before.has(file) && !data(text, 'diff').includes(JSON.stringify(file))
+    const changed = role === 'fixer' ? [...new Set(known.map(({ file }) => file))] : pathsOf(text)
+    const wanted = [...changed, ...around].filter((file) => !isKnown(file))
     const unread = wanted.filter((file) => !readNow.has(file))
     const done = since.flatMap(({ name, input }) => (name === 'edit_file' ? [`${String(input['file'])}\n${String(input['before'])}`] : []))
     const thought = thoughts?.(role)
