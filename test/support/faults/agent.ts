@@ -164,13 +164,17 @@ class Call {
     const known = new Set(outstanding.map(({ rule }) => rule))
     const isBlind = (defect: string) => role === 'reviewer' && this.#happens(plan.agent.blind, 'overlooks', defect)
     const seen = defects.filter(({ defect }) => !isBlind(defect))
-    const findings = seen.filter(({ defect }) => !known.has(`bad-${defect}`)).map(({ file, line, defect }) => this.#draft(file, line, defect))
+    const findings = seen
+      .filter(({ defect }) => !known.has(`bad-${defect}`))
+      .map(({ file, line, defect }) => this.#draft(file, line, defect))
     const accounts = outstanding.map(({ id, rule }) => ({
       id,
       status: seen.some(({ defect }) => rule === `bad-${defect}`) ? ('open' as const) : ('fixed' as const),
     }))
     const skipped = unread ? [{ file: 'a.js', reason: 'not today' }] : []
-    if (role === 'certifier') monitor.certified.push({ runId, commit: workers.getStore()?.commit ?? '', clean: !findings.length && !unread })
+    const blocks = ({ severity, action }: FindingDraft) => severity !== 'info' || action === 'ask-user'
+    if (role === 'certifier')
+      monitor.certified.push({ runId, commit: workers.getStore()?.commit ?? '', clean: !unread && !findings.some(blocks) })
     return { findings, accounts, skipped, summary: `found ${findings.length}` }
   }
 

@@ -30,16 +30,19 @@ const checkEnd = ({ monitor }: World, run: RunItem): void => {
   if (how !== 'parked' && !OUTCOMES.some((outcome) => outcome === how)) monitor.violation(`run ${run.runId} rests as ${how}`)
   if (how !== 'failed') return
   const error = run.verdict?.error ?? ''
-  if (!monitor.excuses.has(error)) monitor.violation(`run ${run.runId} failed as ${error}, and nothing explains it: ${run.failure?.message}`)
+  if (!monitor.excuses.has(error))
+    monitor.violation(`run ${run.runId} failed as ${error}, and nothing explains it: ${run.failure?.message}`)
 }
 
 /** The history tells of every turn once, and as it was recorded. */
 const checkHistory = async (world: World, run: RunItem): Promise<void> => {
   const history = await historyOf(world, run.runId)
   const numbers = history.map(({ turn }) => turn)
-  if (new Set(numbers).size !== numbers.length) world.monitor.violation(`the history of ${run.runId} tells of a turn twice: ${numbers.join()}`)
+  if (new Set(numbers).size !== numbers.length)
+    world.monitor.violation(`the history of ${run.runId} tells of a turn twice: ${numbers.join()}`)
   for (const turn of history)
-    if (!world.monitor.recorded(run.runId, turn.turn)) world.monitor.violation(`the history of ${run.runId} tells of turn ${turn.turn}, which never finished`)
+    if (!world.monitor.recorded(run.runId, turn.turn))
+      world.monitor.violation(`the history of ${run.runId} tells of turn ${turn.turn}, which never finished`)
 }
 
 const checkEnded = async (world: World, run: RunItem, tables: Tables, files: { path: string }[]): Promise<void> => {
@@ -47,9 +50,11 @@ const checkEnded = async (world: World, run: RunItem, tables: Tables, files: { p
   const history = await historyOf(world, run.runId)
   for (const role of TURN_ROLES) {
     const item = tables.turnItems.find((found) => found.runId === run.runId && found.role === role)
-    if (!item?.closed || item.session || item.checkpoint || item.running) monitor.violation(`the ${role}'s item of ${run.runId} is no tombstone`)
+    if (!item?.closed || item.session || item.checkpoint || item.running)
+      monitor.violation(`the ${role}'s item of ${run.runId} is no tombstone`)
     for (const turn of history.filter((found) => found.role === role && found.fingerprint !== null))
-      if (!item?.fingerprints.includes(turn.fingerprint ?? '')) monitor.violation(`the fingerprint of turn ${turn.turn} of ${run.runId} is gone`)
+      if (!item?.fingerprints.includes(turn.fingerprint ?? ''))
+        monitor.violation(`the fingerprint of turn ${turn.turn} of ${run.runId} is gone`)
   }
   for (const { path } of files.filter(({ path: found }) => /^artifacts\/(transcripts|work)\//.test(found) && found.includes(run.runId))) {
     if (monitor.late.has(path.slice('artifacts/'.length))) monitor.counts.leftovers++
@@ -63,25 +68,30 @@ const checkVerdict = async (world: World, run: RunItem): Promise<void> => {
   const artifacts = directoryArtifacts(world.folder.artifacts)
   const { verdict, runId } = run
   const report = reportSchema.parse(JSON.parse(new TextDecoder().decode(await readReport({ artifacts }, runId, 'json'))))
-  if (report.outcome !== verdict?.outcome || report.reason !== verdict.reason) monitor.violation(`the report of ${runId} says ${report.outcome}`)
+  if (report.outcome !== verdict?.outcome || report.reason !== verdict.reason)
+    monitor.violation(`the report of ${runId} says ${report.outcome}`)
   if (verdict?.outcome !== 'approved') return
+  const record = await loadRecord({ artifacts }, { record: run.record, source: null })
+  const commit = record.commits.at(-1)?.id ?? run.request.head
+  if (record.commits.length > 0 && !monitor.published.some((push) => push.runId === runId && push.commit === commit))
+    monitor.violation(`${runId} was approved at ${commit}, which was never pushed`)
   if (verdict.reason === 'by-person') {
     if (run.decision?.answer.kind !== 'approve' || run.decision.by !== verdict.by) monitor.violation(`nobody approved ${runId}`)
     return
   }
-  const record = await loadRecord({ artifacts }, { record: run.record, source: null })
-  const commit = record.commits.at(-1)?.id ?? run.request.head
   if (run.decision && run.decision.answer.kind !== 'fix') monitor.violation(`${runId} was approved against ${run.decision.answer.kind}`)
   if (!record.commits.length) return
-  if (!record.certificates.some((certificate) => certificate.commit === commit)) monitor.violation(`${runId} was approved without a certificate on ${commit}`)
-  if (!monitor.certified.some((look) => look.runId === runId && look.commit === commit))
-    monitor.violation(`${runId} was approved at ${commit}, which no certifier has seen`)
+  if (!record.certificates.some((certificate) => certificate.commit === commit))
+    monitor.violation(`${runId} was approved without a certificate on ${commit}`)
+  if (!monitor.certified.some((look) => look.clean && look.runId === runId && look.commit === commit))
+    monitor.violation(`${runId} was approved at ${commit}, which no certifier found clean`)
 }
 
 const checkBranches = ({ monitor }: World, runs: readonly RunItem[], { branches }: Tables): void => {
   for (const { active } of branches) {
     const run = runs.find(({ runId }) => runId === active)
-    if (active !== null && run?.status !== 'parked') monitor.violation(`a branch is locked by ${active}, which is ${run?.status ?? 'no run'}`)
+    if (active !== null && run?.status !== 'parked')
+      monitor.violation(`a branch is locked by ${active}, which is ${run?.status ?? 'no run'}`)
   }
   const open = runs.filter(({ status, request }) => status !== 'ended' && request.branch === 'change')
   if (open.length > 1) monitor.violation('two runs of one branch have not ended')
@@ -106,7 +116,7 @@ const checkSecrets = ({ monitor }: World, tables: Tables, files: { path: string;
 const around = (text: string, leak: string): string => {
   const found = /CANARY-\w+|(?<=session id )\S+/.exec(leak)?.[0] ?? leak
   const at = text.indexOf(found)
-  return text.slice(Math.max(0, at - 80), at + found.length + 20)
+  return text.slice(Math.max(0, at - 80), at + found.length + 20).replace(/\s+/g, ' ')
 }
 
 const checkPublished = async ({ monitor, place }: World, runs: readonly RunItem[]): Promise<void> => {

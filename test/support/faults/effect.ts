@@ -78,50 +78,70 @@ const gate = async (life: Life, worker: Worker | null): Promise<void> => {
   if (life.killed) return never()
 }
 
-export const perform = async <T>(world: World, life: Life, effect: Effect, act: () => Promise<T>): Promise<T> => {
-  const worker = workers.getStore() ?? null
-  await gate(life, worker)
-  await world.arrive(life, effect)
-  await gate(life, worker)
-  const fault = chosen(world, life, worker, effect)
-  world.clock += world.chance.int(1, 40, 'takes', effect.name, world.monitor.counts.effects)
-  world.monitor.note(`${world.monitor.counts.effects} ${worker?.name ?? life.id} ${effect.name}${fault ? ` ← ${fault}` : ''}`)
-  const run = () => (effect.alone === false ? act() : world.lock.run(act))
-  if (fault === null) return answered(life, worker, await run())
-  world.monitor.counts.faults++
-  const fails = () => failure(world, effect)
-  switch (fault) {
-    case 'transient':
-      throw fails()
-    case 'untyped':
-      world.monitor.excuses.add('Unexpected').add('AgentFailed')
-      throw new Error('socket hang up')
-    case 'lost':
-      await run()
-      throw fails()
-    case 'slow':
-      world.clock += world.chance.int(1, 9, 'slow', effect.name) * 60_000
-      return answered(life, worker, await run())
-    case 'kill':
-      return world.kill(life)
-    case 'kill-after':
-      await run()
-      return world.kill(life)
-    case 'stall':
-      if (worker) await world.giveUp(worker)
-      return answered(life, worker, await run())
-    case 'stall-after': {
-      const answer = await run()
-      if (worker) await world.giveUp(worker)
-      return answered(life, worker, answer)
-    }
-  }
+/** What is left when others may go on: to hand over the answer, or to be held up over it. */
+interface Rest<T> {
+  rest: () => Promise<T>
 }
 
-/** An answer reaches nobody in a process that was killed meanwhile. */
-const answered = async <T>(life: Life, worker: Worker | null, answer: T): Promise<T> => {
+/** `act`, or what the seed makes of it. Errors: those of `act`, and those that the port may have. */
+export const perform = async <T>(world: World, life: Life, effect: Effect, act: () => Promise<T>): Promise<T> => {
+  const worker = workers.getStore() ?? null
+  const turn = <R>(what: () => Promise<R>) => world.turnstile.run(`${worker?.name ?? life.id} ${effect.name}`, worker === null, what)
   await gate(life, worker)
-  return answer
+  const step = await turn(async () => {
+    if (life.killed) return { rest: never }
+    const outside = world.arrive(life, worker)
+    return outside ? { outside } : once(world, life, worker, effect, act)
+  })
+  if ('rest' in step) return step.rest()
+  world.monitor.note(`  outside, before ${effect.name}: ${step.outside}`)
+  await world.outside(step.outside)
+  await gate(life, worker)
+  const { rest } = await turn(() => once(world, life, worker, effect, act))
+  return rest()
+}
+
+const once = async <T>(world: World, life: Life, worker: Worker | null, effect: Effect, act: () => Promise<T>): Promise<Rest<T>> => {
+  if (life.killed) return { rest: never }
+  const { monitor, chance } = world
+  const fault = chosen(world, life, worker, effect)
+  world.clock += chance.int(1, 40, 'takes', effect.name, monitor.counts.effects)
+  monitor.note(`${monitor.counts.effects} ${worker?.name ?? life.id} ${effect.name}${fault ? ` ← ${fault}` : ''}`)
+  if (fault) monitor.counts.faults++
+  if (fault === 'kill') world.kill(life)
+  if (fault === 'kill') return { rest: never }
+  if (fault === 'transient') throw failure(world, effect)
+  if (fault === 'untyped') throw untyped(world)
+  if (fault === 'slow') world.clock += chance.int(1, 9, 'slow', effect.name) * 60_000
+  if (fault === 'stall') return { rest: () => late(world, life, worker, effect, act) }
+  const error = fault === 'lost' ? failure(world, effect) : null
+  const done = effect.alone === false ? act : answering(await act())
+  const rest = async () => {
+    const answer = await done()
+    if (error) throw error
+    if (fault === 'kill-after') world.kill(life)
+    if (fault === 'stall-after' && worker) await world.giveUp(worker)
+    await gate(life, worker)
+    return answer
+  }
+  return { rest }
+}
+
+const answering =
+  <T>(answer: T) =>
+  async (): Promise<T> =>
+    answer
+
+/** The worker is given up before the effect, and does it when it goes on. */
+const late = async <T>(world: World, life: Life, worker: Worker | null, effect: Effect, act: () => Promise<T>): Promise<T> => {
+  if (worker) await world.giveUp(worker)
+  await gate(life, worker)
+  return effect.alone === false ? act() : world.turnstile.run(`${worker?.name} ${effect.name}`, worker === null, act)
+}
+
+const untyped = (world: World): Error => {
+  world.monitor.excuses.add('Unexpected').add('AgentFailed')
+  return new Error('socket hang up')
 }
 
 const failure = (world: World, { port, name }: Effect): LoopError => {

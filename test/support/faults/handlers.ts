@@ -26,7 +26,7 @@ export const workHere = (world: World, life: Life, state: TaskState, handler: Ha
     }
     const left = Math.round((invocation.deadline - Date.now()) / 1000) * 1000
     const work = workers.run(worker, () => handler(event, { ...invocation, deadline: world.clock + left }))
-    world.works(work)
+    world.staff.works(worker, work)
     void work.catch((error: unknown) => world.monitor.note(`  ${worker.name}: ${String(error)}`))
     try {
       const answer = await Promise.race([work, worker.givenUp.promise])

@@ -33,7 +33,9 @@ export interface Tables {
 export const readTables = (world: World): Promise<Tables> =>
   withClient(world, async (client) => {
     const [sessions = [], runs = []] = await Promise.all(
-      ['Sessions', 'Runs'].map(async (TableName) => ((await client.send(new ScanCommand({ TableName }))).Items ?? []).map((item) => unmarshall(item))),
+      ['Sessions', 'Runs'].map(async (TableName) =>
+        ((await client.send(new ScanCommand({ TableName }))).Items ?? []).map((item) => unmarshall(item)),
+      ),
     )
     const bare = ({ pk: _pk, sk: _sk, ...item }: Record<string, unknown>) => item
     return {

@@ -27,6 +27,7 @@ export class Monitor {
   readonly late = new Set<string>()
   readonly counts = { effects: 0, faults: 0, kills: 0, late: 0, leftovers: 0, turns: 0, agentCalls: 0, wire: 0 }
   readonly #turns = new Map<string, string>()
+  readonly #buried = new Set<string>()
   readonly #fences = new Map<string, number>()
   readonly #epochs = new Map<string, number>()
   readonly #decisions = new Map<string, string>()
@@ -50,14 +51,14 @@ export class Monitor {
     const fence = this.#fences.get(at) ?? 0
     if (item.fence < fence) this.violation(`the fence of ${at} went back from ${fence} to ${item.fence}`)
     this.#fences.set(at, Math.max(fence, item.fence))
+    if (this.#buried.has(at)) this.violation(`the tombstone ${at} was written again`)
+    if (item.closed) this.#buried.add(at)
     if (!item.done) return
     const turn = `turn ${item.done.turn} of ${item.runId}`
     const result = resultOf(item.done)
     const before = this.#turns.get(turn)
-    if (before === undefined) {
-      this.counts.turns++
-      if (this.ended.has(item.runId)) this.violation(`${turn} was finished after the end of its run`)
-    } else if (before !== result) this.violation(`the result of ${turn} changed`)
+    if (before === undefined) this.counts.turns++
+    else if (before !== result) this.violation(`the result of ${turn} changed`)
     this.#turns.set(turn, result)
   }
 
@@ -106,7 +107,6 @@ export class Monitor {
     this.counts.agentCalls++
     const owner = { role, runId }
     const who = `the ${role} of ${runId} in turn ${turn}`
-    if (this.ended.has(runId)) this.violation(`${who} was asked after the end of the run`)
     if (session.mode !== 'none' && session.id !== null) {
       const other = this.secrets.session(session.id, owner)
       if (other) this.violation(`${who} was given the session of the ${other.role} of ${other.runId}`)

@@ -1,19 +1,17 @@
 /** People at their command lines: they start runs, go on with what was cut off, answer what is asked, and come back until all is done. */
 import { decideRun } from '../../../lib/loop/decide.ts'
-import type { Answer } from '../../../lib/loop/decision.ts'
 import { asLoopError } from '../../../lib/loop/errors.ts'
 import type { RunItem } from '../../../lib/loop/items.ts'
 import { resumeRun } from '../../../lib/loop/resume.ts'
-import { loadRecord } from '../../../lib/loop/run-record.ts'
 import { startRun } from '../../../lib/loop/start.ts'
 import { follow, type Asking } from '../../../lib/local/follow.ts'
+import type { LocalLoop } from '../../../lib/local/local-loop.ts'
 import { writeRunFolder } from '../../../lib/local/run-folder.ts'
 import { executionName } from '../../../lib/names.ts'
-import { directoryArtifacts } from '../../../lib/stores/directory/artifacts.ts'
+import { answerTo } from './answers.ts'
 import { readItem } from './leftovers.ts'
 import { outsideOf } from './outside.ts'
 import type { HeadName } from './place.ts'
-import { ANSWERS, type PersonsAnswer } from './plan.ts'
 import type { Program, World } from './world.ts'
 
 /** Processes that a calm world may take to bring all its runs to rest: one for each question that can be left, and to look at the end. */
@@ -47,6 +45,13 @@ const shut = async (world: World, { life, loop }: Program, killed: boolean): Pro
 
 const complain = (world: World, error: unknown): void => world.monitor.note(`  the command ends: ${String(error)}`)
 
+/** Who follows a run reads it again and again, as the machine's own time goes by: that must not move anything. */
+const lookingOn = (world: World, loop: LocalLoop): LocalLoop => {
+  const { runs } = loop.ports.runs
+  const looking = { ...runs, read: (runId: string) => world.turnstile.look(() => readItem(world, runId)) }
+  return { ...loop, ports: { ...loop.ports, runs: { ...loop.ports.runs, runs: looking } } }
+}
+
 class Person {
   readonly #world: World
   readonly #shown = new Set<string>()
@@ -62,9 +67,10 @@ class Person {
       const open = await this.#open()
       if (!open.length) return 'rest'
       const beside = this.#world.plan.neighbour === 'beside' ? open : open.slice(0, 1)
-      const done = await Promise.allSettled(beside.map((name) => this.#settle(program, name)))
+      const done = await Promise.allSettled(beside.map((name) => this.#follow(program, name)))
+      for (const result of done) if (result.status === 'fulfilled' && result.value) await this.#show(program, result.value)
       for (const result of done) if (result.status === 'rejected') throw result.reason
-      if (this.#world.plan.lateBeforeEnd) await this.#world.letLateOnesEnd(program)
+      if (this.#world.plan.lateBeforeEnd) await this.#world.staff.letLateOnesEnd(program.life)
     } catch (error) {
       complain(this.#world, error)
     }
@@ -74,29 +80,43 @@ class Person {
   /** Runs that are not at rest, in the order in which people care for them. */
   async #open(): Promise<HeadName[]> {
     const { plan } = this.#world
-    const wanted: HeadName[] = plan.neighbour === 'none' ? ['main', 'newer'] : plan.neighbour === 'before' ? ['other', 'main', 'newer'] : ['main', 'other', 'newer']
+    const wanted: HeadName[] =
+      plan.neighbour === 'none' ? ['main', 'newer'] : plan.neighbour === 'before' ? ['other', 'main', 'newer'] : ['main', 'other', 'newer']
     const open = await Promise.all(
       wanted.map(async (name) => {
-        const item = await readItem(this.#world, this.#world.runIdOf(name))
-        if (!item) return name !== 'newer' && !(name === 'main' && (await readItem(this.#world, this.#world.runIdOf('newer'))))
+        const item = await this.#item(name)
+        if (!item) return name !== 'newer' && !(name === 'main' && (await this.#item('newer')))
         return !this.#left.has(item.runId) && !(item.status === 'ended' && this.#shown.has(item.runId))
       }),
     )
     return wanted.filter((_, at) => open[at])
   }
 
-  async #settle(program: Program, name: HeadName): Promise<void> {
+  #item(name: HeadName): Promise<RunItem | null> {
+    return this.#world.aside(() => readItem(this.#world, this.#world.runIdOf(name)))
+  }
+
+  /** Until the run rests; null where it is left as it is. */
+  async #follow(program: Program, name: HeadName): Promise<RunItem | null> {
     const { loop } = program
-    const item = await readItem(this.#world, this.#world.runIdOf(name))
-    const run = item?.status === 'parked' && !item.decision ? await this.#decide(program, item) : item?.status === 'ended' ? item : await this.#start(program, name, item)
-    if (!run) return
+    const item = await this.#item(name)
+    const run =
+      item?.status === 'parked' && !item.decision
+        ? await this.#decide(program, item)
+        : item?.status === 'ended'
+          ? item
+          : await this.#start(program, name, item)
+    if (!run) return null
     const here = loop.engine.names().includes(executionName(run.runId, run.epoch))
     if (run.status !== 'ended' && !here) await resumeRun(loop.ports, run.runId)
-    const after = await follow(loop, run.runId, this.#world.plan.waits ? this.#asking() : null)
+    return follow(lookingOn(this.#world, loop), run.runId, this.#world.plan.waits ? this.#asking() : null)
+  }
+
+  async #show({ loop }: Program, run: RunItem): Promise<void> {
     await Promise.all(loop.engine.names().map((execution) => loop.engine.waitFor(execution)))
-    const files = await writeRunFolder(loop.ports, this.#world.folder.path, after)
+    const files = await writeRunFolder(loop.ports, this.#world.folder.path, run)
     this.#world.monitor.read(`report of ${run.runId}`, JSON.stringify(files.report))
-    if (after.status === 'ended') this.#shown.add(after.runId)
+    if (run.status === 'ended') this.#shown.add(run.runId)
   }
 
   /** `run`, again where it was cut off, or `resume`. */
@@ -115,7 +135,9 @@ class Person {
   }
 
   async #decide({ loop }: Program, item: RunItem): Promise<RunItem | null> {
-    const chosen = await this.#answer(item)
+    // Too late to answer: what is left is to go on.
+    if (this.#world.clock >= Date.parse(item.question?.expiresAt ?? '')) return item
+    const chosen = await answerTo(this.#world, item)
     if (chosen === 'leave') {
       this.#left.add(item.runId)
       return null
@@ -147,30 +169,12 @@ class Person {
     if (refused === 'accepted') this.#world.monitor.violation(`another answer to ${input.question} of ${runId} was accepted`)
   }
 
-  async #answer(item: RunItem): Promise<Answer | 'leave' | 'expire'> {
-    const { chance, plan, folder } = this.#world
-    const { id = '', roundsLeft = 0, record = null } = item.question ?? {}
-    const weights = { ...plan.answers, ...(roundsLeft < 1 ? { fix: 0, add: 0 } : {}) }
-    const kind = chance.weighted<PersonsAnswer>(weights, 'answer', this.#world.tag(item.runId), id, ANSWERS.length)
-    if (kind === 'leave' || kind === 'expire') return kind
-    if (kind !== 'fix' && kind !== 'add') return { kind }
-    const artifacts = { artifacts: directoryArtifacts(folder.artifacts) }
-    const open = (await loadRecord(artifacts, { record, source: null })).findings.filter(({ status }) => status === 'open').map((found) => found.id)
-    const add = { rule: 'wish', severity: 'warning', action: 'auto-fix', file: 'a.js', text: 'as I wish' } as const
-    const [declined = null, ...rest] = open
-    if (kind === 'add') return { kind: 'fix', findings: [], decline: open.slice(0, 1), notes: {}, add: [add] }
-    const declines = rest.length > 0 && declined !== null && chance.happens(0.3, 'declines', id)
-    return open.length
-      ? { kind: 'fix', findings: declines ? rest : open, decline: declines ? [declined] : [], notes: {}, note: 'please', add: [] }
-      : { kind: 'fix', findings: [], decline: [], notes: {}, add: [add] }
-  }
-
   #asking(): Asking {
     return {
       by: 'ada',
       tell: (message) => this.#world.monitor.read('told', message),
       ask: async (run) => {
-        const answer = await this.#answer(run)
+        const answer = await answerTo(this.#world, run)
         if (answer !== 'leave' && answer !== 'expire') return answer
         if (answer === 'leave') this.#left.add(run.runId)
         return null

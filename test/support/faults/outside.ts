@@ -12,24 +12,27 @@ import type { Outside } from './plan.ts'
 import type { Program, World } from './world.ts'
 
 /** What is refused is refused; what finds nothing to act on does nothing. */
-export const outsideOf = (world: World) => async (what: Outside, program: Program): Promise<void> => {
-  try {
-    await workers.run(null, () => act(world, what, program))
-  } catch (error) {
-    world.monitor.note(`  outside, ${what}: ${String(error)}`)
+export const outsideOf =
+  (world: World) =>
+  async (what: Outside): Promise<void> => {
+    const { program } = world
+    try {
+      if (program) await workers.run(null, () => act(world, what, program))
+    } catch (error) {
+      world.monitor.note(`  outside, ${what}: ${String(error)}`)
+    }
   }
-}
 
 const act = async (world: World, what: Outside, { loop }: Program): Promise<unknown> => {
   const { ports, engine } = loop
   const runId = world.runIdOf('main')
-  const item = await readItem(world, runId)
+  const item = await world.aside(() => readItem(world, runId))
   if (!item && what !== 'interrupt') return
   switch (what) {
     case 'abort':
       return abortRun(ports, runId, 'grace')
     case 'newer':
-      await world.place.move('change', world.place.heads.newer)
+      await world.aside(() => world.place.move('change', world.place.heads.newer))
       world.monitor.excuses.add('HeadMoved').add('NotTheBranchHead')
       return startRun(ports, { request: world.requests.newer, startedBy: 'api', checkHead: true })
     case 'same': {
@@ -53,10 +56,12 @@ const act = async (world: World, what: Outside, { loop }: Program): Promise<unkn
     case 'moved':
     case 'gone':
       world.monitor.excuses.add('HeadMoved').add('BranchGone').add('NotTheBranchHead')
-      return world.place.move('change', what === 'moved' ? world.place.heads.newer : null)
+      return world.aside(() => world.place.move('change', what === 'moved' ? world.place.heads.newer : null))
     case 'early-answer': {
       if (item?.status === 'parked') return
-      const refused = await decideRun(ports, runId, { answer: { kind: 'approve' }, by: 'mallory' }).catch((error: unknown) => asLoopError(error).name)
+      const refused = await decideRun(ports, runId, { answer: { kind: 'approve' }, by: 'mallory' }).catch(
+        (error: unknown) => asLoopError(error).name,
+      )
       if (typeof refused !== 'string') world.monitor.violation('a decision was accepted of a run that is not parked')
     }
   }

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { LoopError } from '../../../lib/loop/errors.ts'
 import type { Forge, Ports } from '../../../lib/loop/ports.ts'
+import type { RunRequest } from '../../../lib/loop/run.ts'
 import type { Workspaces } from '../../../lib/loop/workspace.ts'
 import { FakeWorkspaces } from '../fake-workspace.ts'
 import { makeRepository } from '../git-repository.ts'
@@ -27,7 +28,10 @@ const BASE: Files = { 'a.js': 'one\n', 'b.js': 'zero\n' }
 /** Each head has the defects of the plan, and one that is its own. */
 const filesOf = (plan: Plan): Record<HeadName, Files> => {
   const defects = Array.from({ length: plan.defects }, (_, at) => `BAD${at + 1};\n`)
-  const change = (own: string): Files => ({ 'a.js': `one\n${defects.filter((_, at) => at % 2 === 0).join('')}`, 'b.js': `zero\n${defects.filter((_, at) => at % 2).join('')}${own}` })
+  const change = (own: string): Files => ({
+    'a.js': `one\n${defects.filter((_, at) => at % 2 === 0).join('')}`,
+    'b.js': `zero\n${defects.filter((_, at) => at % 2).join('')}${own}`,
+  })
   return { main: plan.empty ? BASE : change('main\n'), newer: change('newer\n'), other: change('other BAD9;\n') }
 }
 
@@ -99,4 +103,18 @@ export const gitPlace = async (plan: Plan): Promise<Place> => {
     adapt: ({ workspaces, forge }) => ({ workspaces, forge }),
     close: () => repository.close(),
   }
+}
+
+/** What people ask for: the two heads of the one branch, and the other branch. */
+export const requestsOf = ({ settings, ontoBranch }: Plan, { repository, base, heads }: Place): Record<HeadName, RunRequest> => {
+  const of = (branch: string, head: string): RunRequest => ({
+    repository,
+    branch,
+    base,
+    head,
+    overrides: settings,
+    attempt: 1,
+    publishTo: ontoBranch ? branch : null,
+  })
+  return { main: of('change', heads.main), newer: of('change', heads.newer), other: of('other', heads.other) }
 }

@@ -6,15 +6,12 @@ import { Chance } from './chance.ts'
  * What may become of an effect. `transient` and `untyped`: it fails and nothing was done; `lost`: it was done, and its answer is lost;
  * `slow`: minutes go by; `stall`: its worker is given up and goes on later; `kill`: the whole process is gone. `-after`: once it was done.
  */
-export const FAULTS = ['transient', 'untyped', 'lost', 'slow', 'stall', 'stall-after', 'kill', 'kill-after'] as const
-export type Fault = (typeof FAULTS)[number]
+export type Fault = 'transient' | 'untyped' | 'lost' | 'slow' | 'stall' | 'stall-after' | 'kill' | 'kill-after'
 
 /** What others do meanwhile. */
-export const OUTSIDE = ['abort', 'newer', 'same', 'resume', 'lost-execution', 'interrupt', 'moved', 'gone', 'early-answer'] as const
-export type Outside = (typeof OUTSIDE)[number]
+export type Outside = 'abort' | 'newer' | 'same' | 'resume' | 'lost-execution' | 'interrupt' | 'moved' | 'gone' | 'early-answer'
 
-export const ANSWERS = ['approve', 'fix', 'add', 'skip', 'abort', 'expire', 'leave'] as const
-export type PersonsAnswer = (typeof ANSWERS)[number]
+export type PersonsAnswer = 'approve' | 'fix' | 'add' | 'skip' | 'abort' | 'expire' | 'leave'
 
 export interface Plan {
   /** Real git, or files in memory. */
@@ -59,6 +56,7 @@ export interface AgentPlan {
 export const planOf = (seed: number, git: boolean): Plan => {
   const chance = new Chance(seed)
   const rate = chance.pick([0, 0.004, 0.01, 0.02, 0.04], 'rate')
+  const neighbour = chance.weighted({ none: 6, before: 2, beside: 2 }, 'neighbour')
   return {
     git,
     rate,
@@ -77,10 +75,10 @@ export const planOf = (seed: number, git: boolean): Plan => {
     processes: chance.int(3, 8, 'processes'),
     outside: outsideOf(chance),
     opening: chance.weighted({ one: 8, twice: 1, 'two-heads': 1 }, 'opening'),
-    neighbour: chance.weighted({ none: 6, before: 2, beside: 2 }, 'neighbour'),
+    neighbour,
     settings: settingsOf(chance),
     ontoBranch: chance.happens(0.25, 'ontoBranch'),
-    waits: chance.happens(0.1, 'waits'),
+    waits: neighbour !== 'beside' && chance.happens(0.1, 'waits'),
     lateBeforeEnd: chance.happens(0.6, 'lateBeforeEnd'),
     empty: chance.happens(0.03, 'empty'),
     defects: chance.pick([0, 1, 2, 2, 3, 4], 'defects'),

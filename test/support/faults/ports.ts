@@ -30,13 +30,33 @@ export const faultyPorts = (world: World, life: Life, adapters: Ports, engine: E
   const { runs, sessions, artifacts } = adapters
   const agent = seededAgent(world)
   return {
-    sessions: itemsOf(act, 'sessions', sessions, ({ runId, role }) => `${world.tag(runId)}#${role}`, (item) => monitor.turnItemWritten(item)),
+    sessions: itemsOf(
+      act,
+      'sessions',
+      sessions,
+      ({ runId, role }) => `${world.tag(runId)}#${role}`,
+      (item) => monitor.turnItemWritten(item),
+    ),
     runs: {
       ...runs,
-      runs: itemsOf(act, 'runs', runs.runs, (runId) => world.tag(runId), (item) => monitor.runItemWritten(item)),
-      branches: itemsOf(act, 'branches', runs.branches, () => '', (item) => monitor.branchItemWritten(item)),
+      runs: itemsOf(
+        act,
+        'runs',
+        runs.runs,
+        (runId) => world.tag(runId),
+        (item) => monitor.runItemWritten(item),
+      ),
+      branches: itemsOf(
+        act,
+        'branches',
+        runs.branches,
+        () => '',
+        (item) => monitor.branchItemWritten(item),
+      ),
       addTurn: (runId, record) =>
-        act({ port: 'history', name: `history of ${world.tag(runId)} turn ${record.turn}`, writes: true }, () => runs.addTurn(runId, record)),
+        act({ port: 'history', name: `history of ${world.tag(runId)} turn ${record.turn}`, writes: true }, () =>
+          runs.addTurn(runId, record),
+        ),
     },
     artifacts: {
       get: (key) => act({ port: 'artifacts', name: `get ${world.nameOf(key)}`, writes: false }, () => artifacts.get(key)),
@@ -45,9 +65,10 @@ export const faultyPorts = (world: World, life: Life, adapters: Ports, engine: E
           await artifacts.put(key, bytes)
           monitor.objectWritten(key, bytes, world.runOf(key))
         }),
-      deleteAll: (prefix) => act({ port: 'artifacts', name: `delete ${world.nameOf(prefix)}`, writes: true }, () => artifacts.deleteAll(prefix)),
+      deleteAll: (prefix) =>
+        act({ port: 'artifacts', name: `delete ${world.nameOf(prefix)}`, writes: true }, () => artifacts.deleteAll(prefix)),
     },
-    workspaces: faultyWorkspaces(act, workspaces),
+    workspaces: faultyWorkspaces(world, act, workspaces),
     agents: {
       find: async () => [
         {
@@ -72,7 +93,9 @@ export const faultyPorts = (world: World, life: Life, adapters: Ports, engine: E
     },
     executions: {
       start: (name, input) =>
-        act({ port: 'executions', name: `start ${world.nameOf(name)}`, writes: true }, () => workers.run(null, () => engine.start(name, input))),
+        act({ port: 'executions', name: `start ${world.nameOf(name)}`, writes: true }, () =>
+          workers.run(null, () => engine.start(name, input)),
+        ),
       stop: (name) => act({ port: 'executions', name: `stop ${world.nameOf(name)}`, writes: true }, () => engine.stop(name)),
       wake: (token) => act({ port: 'executions', name: 'wake', writes: true }, () => engine.wake(token)),
     },
@@ -86,7 +109,7 @@ export const faultyPorts = (world: World, life: Life, adapters: Ports, engine: E
   }
 }
 
-const faultyWorkspaces = (act: Act, workspaces: Workspaces): Workspaces => {
+const faultyWorkspaces = (world: World, act: Act, workspaces: Workspaces): Workspaces => {
   const wrap = (workspace: Workspace): Workspace => {
     const files = <T>(name: string, run: () => Promise<T>) => act({ port: 'files', name: `files ${name}`, writes: false }, run)
     const { edits } = workspace
@@ -116,9 +139,12 @@ const faultyWorkspaces = (act: Act, workspaces: Workspaces): Workspaces => {
     }
   }
   return {
-    fetch: (source, limits, signal) => act({ port: 'source', name: 'fetch', writes: false }, () => workspaces.fetch(source, limits, signal)),
+    fetch: (source, limits, signal) =>
+      act({ port: 'source', name: 'fetch', writes: false }, () => workspaces.fetch(source, limits, signal)),
     open: async (options) => {
-      const opened = await act({ port: 'source', name: 'open', writes: false }, () => workspaces.open(options))
+      // Git goes by the machine's own time.
+      const open = () => workspaces.open({ ...options, deadline: Date.now() + options.deadline - world.clock })
+      const opened = await act({ port: 'source', name: 'open', writes: false }, open)
       const worker = workers.getStore()
       if (worker) worker.commit = opened.commit
       return wrap(opened)

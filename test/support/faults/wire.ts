@@ -11,8 +11,10 @@ interface Options {
   socket: string
   upstream: string
   chance: Chance
-  /** Chance that a request goes wrong, asked anew each time. */
-  rate: () => number
+  /** Chance that a request goes wrong. */
+  rate: number
+  /** The turn that it belongs to; null where nothing is to go wrong. */
+  turn: () => number | null
   happened: (what: string) => void
 }
 
@@ -24,11 +26,14 @@ const bodyOf = async (message: IncomingMessage): Promise<Buffer> => {
   return Buffer.concat(chunks)
 }
 
-export const openWire = async ({ socket, upstream, chance, rate, happened }: Options): Promise<Wire> => {
+export const openWire = async ({ socket, upstream, chance, rate, turn, happened }: Options): Promise<Wire> => {
   const agent = new Agent({ keepAlive: true })
-  let count = 0
+  const counts = new Map<number, number>()
 
-  const forward = (incoming: IncomingMessage, body: Buffer): Promise<{ status: number; headers: IncomingMessage['headers']; body: Buffer }> =>
+  const forward = (
+    incoming: IncomingMessage,
+    body: Buffer,
+  ): Promise<{ status: number; headers: IncomingMessage['headers']; body: Buffer }> =>
     new Promise((resolve, reject) => {
       const sent = request({ socketPath: upstream, agent, method: incoming.method, path: incoming.url, headers: incoming.headers })
       sent.on('error', reject)
@@ -40,13 +45,17 @@ export const openWire = async ({ socket, upstream, chance, rate, happened }: Opt
 
   const serve = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
     const body = await bodyOf(incoming)
-    const nth = ++count
-    const wrong = chance.happens(rate(), 'wire', nth) ? chance.weighted(WRONG, 'wire how', nth) : null
+    const now = turn() ?? 0
+    const nth = counts.get(now) ?? 0
+    counts.set(now, nth + 1)
+    const wrong = now > 0 && chance.happens(rate, 'wire', now, nth) ? chance.weighted(WRONG, 'wire how', now, nth) : null
     if (wrong) happened(`${wrong}: ${String(incoming.headers['x-amz-target'])}`)
     if (wrong === 'cut off before') return void outgoing.destroy()
     if (wrong === 'server error') {
       outgoing.writeHead(500, { 'content-type': 'application/x-amz-json-1.0' })
-      return void outgoing.end(JSON.stringify({ __type: 'com.amazonaws.dynamodb.v20120810#InternalServerError', message: 'as the seed says' }))
+      return void outgoing.end(
+        JSON.stringify({ __type: 'com.amazonaws.dynamodb.v20120810#InternalServerError', message: 'as the seed says' }),
+      )
     }
     const answer = await forward(incoming, body)
     if (wrong === 'answer lost') return void outgoing.destroy()

@@ -4,18 +4,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ownDataFolder, type DataFolder } from '../../../lib/local/data-folder.ts'
 import { openLoop, type LocalLoop } from '../../../lib/local/local-loop.ts'
-import { LoopError } from '../../../lib/loop/errors.ts'
 import type { Ports } from '../../../lib/loop/ports.ts'
 import type { RunRequest } from '../../../lib/loop/run.ts'
 import { runIdOf } from '../../../lib/loop/run-id.ts'
 import { Chance } from './chance.ts'
-import type { Effect, Life, Worker } from './effect.ts'
-import { Lock } from './lock.ts'
+import type { Life, Worker } from './effect.ts'
 import { Monitor } from './monitor.ts'
-import { gitPlace, HEADS, memoryPlace, type HeadName, type Place } from './place.ts'
+import { gitPlace, HEADS, memoryPlace, requestsOf, type HeadName, type Place } from './place.ts'
 import { planOf, type Outside, type Plan } from './plan.ts'
 import { faultyPorts } from './ports.ts'
 import { workHere } from './handlers.ts'
+import { Staff } from './staff.ts'
+import { Turnstile } from './turnstile.ts'
 import { openWire, type Wire } from './wire.ts'
 
 /** A deliberate fault in the code: what it does to the ports that the use cases see. */
@@ -44,21 +44,21 @@ export class World {
   readonly folder: DataFolder
   readonly scratch: string
   readonly monitor = new Monitor()
-  readonly lock = new Lock()
+  readonly staff = new Staff((text) => this.monitor.note(text))
+  readonly turnstile: Turnstile
   readonly requests: Record<HeadName, RunRequest>
   /** ms since 1970 */
   clock = T0
   /** Nothing goes wrong any more. */
   calm = false
   /** What comes from outside; set by whoever plays the outside. */
-  outside: (what: Outside, program: Program) => Promise<void> = async () => {}
+  outside: (what: Outside) => Promise<void> = async () => {}
   program: Program | null = null
   readonly #wire: Wire
   readonly #mutant: Mutant
   readonly #counts = new Map<string, number>()
-  readonly #frozen = new Set<Worker>()
-  /** Handlers under way in the present process. */
-  readonly #working = new Set<Promise<unknown>>()
+  /** Effect until which others may be about to come. */
+  #crowdedUntil = 0
   readonly #tags: ReadonlyMap<string, HeadName>
   #nonces = 0
   #lives = 0
@@ -71,6 +71,7 @@ export class World {
     this.scratch = base.scratch
     this.#wire = base.wire
     this.#mutant = base.mutant
+    this.turnstile = new Turnstile(base.chance, () => this.#crowded())
     this.requests = requestsOf(base.plan, base.place)
     this.#tags = new Map(HEADS.map((name) => [runIdOf(this.requests[name], ['seeded']), name]))
   }
@@ -86,7 +87,8 @@ export class World {
       socket: join(scratch, 'wire'),
       upstream: folder.socket,
       chance,
-      rate: () => (opened.world && opened.world.program && !opened.world.calm ? plan.wire : 0),
+      turn: () => (opened.world?.program && !opened.world.calm ? opened.world.turnstile.turn : null),
+      rate: plan.wire,
       happened: (what) => {
         opened.world?.monitor.note(`  wire: ${what}`)
         if (opened.world) opened.world.monitor.counts.wire++
@@ -133,8 +135,7 @@ export class World {
   /** A new process over the same data: it has nothing of the one before. */
   async boot(): Promise<Program> {
     const life: Life = { id: `process-${++this.#lives}`, killed: false, died: Promise.withResolvers() }
-    this.#working.clear()
-    this.#frozen.clear()
+    this.staff.clear()
     this.monitor.note(`--- ${life.id}${this.calm ? ', calm' : ''}`)
     const loop: LocalLoop = await openLoop(
       { ...this.folder, owned: false, socket: this.#wire.socket, id: life.id },
@@ -150,53 +151,38 @@ export class World {
     return this.program
   }
 
-  /** Each effect passes here before it happens. */
-  async arrive(life: Life, effect: Effect): Promise<void> {
-    const at = ++this.monitor.counts.effects
-    for (const worker of this.#frozen) if (worker.thawsAt <= at) this.thaw(worker)
-    const what = this.plan.outside.get(at)
-    if (!what || this.calm || this.program?.life !== life) return
-    this.monitor.note(`  outside, before ${effect.name}: ${what}`)
-    await this.outside(what, this.program)
+  /** Looks at the world, or changes it, past every fault. */
+  aside<T>(act: () => Promise<T>): Promise<T> {
+    return this.turnstile.run('aside', true, act)
   }
 
-  /** The engine is told that the worker ran out of time; the worker itself goes on when it is thawed. */
+  /** Each effect passes here before it happens. Gives what comes from outside before it. */
+  arrive(life: Life, worker: Worker | null): Outside | null {
+    const at = ++this.monitor.counts.effects
+    // Whoever acts from outside starts and stops executions, which then have their first effects.
+    if (!worker || this.staff.busy > 1) this.#crowdedUntil = at + 4
+    this.staff.thaw(at)
+    const what = this.plan.outside.get(at)
+    return what && !this.calm && this.program?.life === life ? what : null
+  }
+
+  #crowded(): boolean {
+    const { busy } = this.staff
+    return busy > 1 || (busy > 0 && this.plan.neighbour === 'beside') || this.monitor.counts.effects <= this.#crowdedUntil
+  }
+
   async giveUp(worker: Worker): Promise<void> {
     if (worker.frozen) return
-    const error = 'AgentTimedOut'
-    this.monitor.excuses.add(error)
+    this.monitor.excuses.add('AgentTimedOut')
     this.monitor.counts.late++
-    worker.frozen = Promise.withResolvers()
-    worker.thawsAt = this.monitor.counts.effects + this.chance.int(2, 80, 'thaws', worker.name)
-    this.#frozen.add(worker)
-    worker.givenUp.reject(new LoopError(error, `${worker.name} did not answer`))
-    await worker.frozen.promise
+    await this.staff.giveUp(worker, this.monitor.counts.effects + this.chance.int(2, 80, 'thaws', worker.name))
   }
 
-  thaw(worker: Worker): void {
-    this.#frozen.delete(worker)
-    this.monitor.note(`  ${worker.name} goes on late`)
-    worker.frozen?.resolve()
-  }
-
-  works(work: Promise<unknown>): void {
-    const over = () => void this.#working.delete(work)
-    this.#working.add(work)
-    work.then(over, over)
-  }
-
-  /** Lets those that were given up come to their end, unless the process is killed over it. */
-  async letLateOnesEnd({ life }: Program): Promise<void> {
-    for (const worker of this.#frozen) this.thaw(worker)
-    await Promise.race([life.died.promise, Promise.allSettled(this.#working)])
-  }
-
-  kill(life: Life): Promise<never> {
+  kill(life: Life): void {
     this.monitor.counts.kills++
     this.monitor.note(`  ${life.id} is killed`)
     life.killed = true
     life.died.resolve()
-    return new Promise(() => {})
   }
 
   async close(): Promise<void> {
@@ -205,17 +191,4 @@ export class World {
     await this.place.close()
     await rm(this.scratch, { recursive: true, force: true })
   }
-}
-
-const requestsOf = ({ settings, ontoBranch }: Plan, { repository, base, heads }: Place): Record<HeadName, RunRequest> => {
-  const of = (branch: string, head: string): RunRequest => ({
-    repository,
-    branch,
-    base,
-    head,
-    overrides: settings,
-    attempt: 1,
-    publishTo: ontoBranch ? branch : null,
-  })
-  return { main: of('change', heads.main), newer: of('change', heads.newer), other: of('other', heads.other) }
 }
