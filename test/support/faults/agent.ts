@@ -174,7 +174,11 @@ class Call {
     const skipped = unread ? [{ file: 'a.js', reason: 'not today' }] : []
     const blocks = ({ severity, action }: FindingDraft) => severity !== 'info' || action === 'ask-user'
     if (role === 'certifier')
-      monitor.certified.push({ runId, commit: workers.getStore()?.commit ?? '', clean: !unread && !findings.some(blocks) })
+      monitor.certified.push({
+        runId,
+        commit: workers.getStore()?.commit ?? '',
+        blocking: [...findings.filter(blocks).map(({ rule }) => rule), ...(unread ? ['not-reviewed'] : [])],
+      })
     return { findings, accounts, skipped, summary: `found ${findings.length}` }
   }
 

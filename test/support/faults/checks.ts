@@ -83,7 +83,9 @@ const checkVerdict = async (world: World, run: RunItem): Promise<void> => {
   if (!record.commits.length) return
   if (!record.certificates.some((certificate) => certificate.commit === commit))
     monitor.violation(`${runId} was approved without a certificate on ${commit}`)
-  if (!monitor.certified.some((look) => look.clean && look.runId === runId && look.commit === commit))
+  const declined = new Set(record.findings.flatMap(({ rule, status }) => (status === 'declined' ? [rule] : [])))
+  const looks = monitor.certified.filter((look) => look.runId === runId && look.commit === commit)
+  if (!looks.some(({ blocking }) => blocking.every((rule) => declined.has(rule))))
     monitor.violation(`${runId} was approved at ${commit}, which no certifier found clean`)
 }
 

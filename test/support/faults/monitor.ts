@@ -21,8 +21,8 @@ export class Monitor {
   readonly texts: { where: string; text: string }[] = []
   readonly ended = new Map<string, RunItem>()
   readonly published: { runId: string; target: string; commit: string; afterEnd: boolean }[] = []
-  /** What certifiers answered of a commit. */
-  readonly certified: { runId: string; commit: string; clean: boolean }[] = []
+  /** Rules that certifiers found broken at a commit so that it blocks. */
+  readonly certified: { runId: string; commit: string; blocking: string[] }[] = []
   /** Objects that came after the end of their run: only a late worker writes such. */
   readonly late = new Set<string>()
   readonly counts = { effects: 0, faults: 0, kills: 0, late: 0, leftovers: 0, turns: 0, agentCalls: 0, wire: 0 }
