@@ -6,7 +6,6 @@ import { firstPolicy } from './loop-policy.ts'
 import type { Ports } from './ports.ts'
 import { branchKeyOf } from './run-id.ts'
 import type { RunState, Verdict } from './run.ts'
-import { turnOf } from './verdict.ts'
 
 /** The state a run begins with. Its policy is that of the request alone until Prepare has read the settings. */
 export const initialState = (run: Pick<RunItem, 'runId' | 'request' | 'epoch'>): RunState => ({
@@ -56,14 +55,13 @@ const holdsBranch = async ({ runs }: Pick<Ports, 'runs'>, { runId, request }: Ru
   (await runs.branches.read(branchKeyOf(request.repository, request.branch ?? request.head)))?.active === runId
 
 /**
- * Where nothing is left of a run but to be closed, how it ends: it has its verdict, or has lost its branch, or the turn that it asked
- * about is past its TTL and gone: an answer must not count for the turn that would take its number.
+ * Where nothing is left of a run but to be closed, how it ends: it has its verdict, or has lost its branch, or its latest turn is past
+ * its TTL and gone. An answer must not count for the turn that would take its number, nor a second changeset be pushed.
  */
-const endingOf = async (ports: Pick<Ports, 'runs'>, run: RunItem, state: RunState): Promise<Verdict | null> => {
-  const { verdict, question } = run
-  if (verdict) return verdict
+const endingOf = async (ports: Pick<Ports, 'runs'>, run: RunItem, isForgotten: boolean): Promise<Verdict | null> => {
+  if (run.verdict) return run.verdict
   if (!(await holdsBranch(ports, run))) return SUPERSEDED
-  return question && turnOf(question.id) > state.turn ? FORGOTTEN : null
+  return isForgotten ? FORGOTTEN : null
 }
 
 /**
@@ -83,8 +81,10 @@ export const resumeRun = async (
     return mine ? { epoch: current.epoch + 1 } : null
   })
   if (!mine) return { run, started: false }
+  // Before the items are read: an execution that is still at it adds to the history what its item holds already.
+  const latest = (await ports.runs.turns(runId)).at(-1)?.turn ?? 0
   const state = await standing(ports, run)
-  const verdict = await endingOf(ports, run, state)
+  const verdict = await endingOf(ports, run, latest > state.turn)
   await ports.executions.start(executionName(runId, run.epoch), verdict ? { ...state, next: 'Close', verdict } : state)
   await ports.executions.stop(executionName(runId, before.epoch))
   return { run, started: true }

@@ -127,9 +127,10 @@ describe('resume', () => {
     expect(ports.executions.started.at(-1)?.input).toMatchObject({ next: 'Close', verdict: { outcome: 'superseded' } })
   })
 
-  it('a question whose turn is past its TTL and gone is not asked again: an old answer would count for other findings', async () => {
+  it('a run whose latest turn is past its TTL and gone is only closed: an old answer would count for other findings', async () => {
     const ports = makePorts()
     const { run, state } = await aRun(ports)
+    await ports.runs.addTurn(run.runId, turnRecordOf())
     await park(ports, await afterReview(ports, state, { findings: [aFinding()] }), 'token')
     await decideRun(ports, run.runId, { answer: { kind: 'approve' }, by: 'ada' })
     await resumeRun(ports, run.runId)

@@ -32,10 +32,12 @@ export const killProcess = (world: World): void => {
   scheduler.note('a new process owns the data folder')
 }
 
-/** A month later nothing of then is under way any more, and DynamoDB deletes what is past its TTL, one item or another. */
+/** A month later nothing and nobody of then is under way any more, not even an execution that waited, and DynamoDB deletes what is past its TTL, one item or another. */
 export const expire = ({ random, scheduler, executions, monitor, tables, outside }: World): void => {
   for (const worker of scheduler.workers) scheduler.kill(worker, 0)
   scheduler.inFlight.length = 0
+  scheduler.timers.length = 0
+  executions.vanish()
   executions.invocations.length = 0
   scheduler.now += 31 * DAY
   for (const error of ['Unexpected', 'TurnBusy', 'ArtifactLost']) monitor.excuse(error)
