@@ -11,13 +11,25 @@ const onDynamodbLocal = () => ({
   globalSetup: ['test/support/dynamodb-local.ts'],
 })
 
-/** `--mode dynamodb-local` runs what opens tables once more, on DynamoDB Local. */
+/** What takes more seeds and inputs where it is given the time: hours, on two cores. */
+const long = {
+  include: ['test/property/**/*.test.ts', 'test/faults/**/*.test.ts', 'test/integration/hostile*.test.ts'],
+  testTimeout: 6 * 3_600_000,
+}
+
+/** `--mode dynamodb-local` runs what opens tables once more, on DynamoDB Local; `--mode long` what can take large numbers. */
 export default defineConfig(({ mode }) => ({
   root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
-    ...(mode === 'dynamodb-local' ? onDynamodbLocal() : everything),
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    env: { CDK_VALIDATION: 'false', AWS_REGION: 'us-east-1', AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' },
+    ...(mode === 'dynamodb-local' ? onDynamodbLocal() : mode === 'long' ? long : everything),
+    env: {
+      ...(mode === 'long' ? { REVIEWLOOP_LONG: '1' } : {}),
+      CDK_VALIDATION: 'false',
+      AWS_REGION: 'us-east-1',
+      AWS_ACCESS_KEY_ID: 'local',
+      AWS_SECRET_ACCESS_KEY: 'local',
+    },
   },
 }))
