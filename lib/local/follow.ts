@@ -23,6 +23,8 @@ const CLOSING_MS = 15_000
 /** Whether nothing will happen to the run until somebody does something. */
 const rests = (run: RunItem): boolean => run.status === 'ended' || (run.status === 'parked' && !run.decision)
 
+const isHere = (loop: LocalLoop, run: RunItem): boolean => loop.engine.names().includes(executionName(run.runId, run.epoch))
+
 /**
  * Gives the run item once the run has ended or is parked. With `asking`, a parked run asks in this process.
  * Errors: Interrupted when the engine was; RunNotFound.
@@ -30,25 +32,29 @@ const rests = (run: RunItem): boolean => run.status === 'ended' || (run.status =
 export const follow = async (loop: LocalLoop, runId: string, asking: Asking | null): Promise<RunItem> => {
   for (;;) {
     const run = await readRun(loop.ports.runs, runId)
-    const name = executionName(runId, run.epoch)
-    if (!loop.engine.names().includes(name)) return followElsewhere(loop, runId)
+    if (!isHere(loop, run)) {
+      const left = await followElsewhere(loop, runId)
+      if (isHere(loop, left)) continue
+      return left
+    }
     const over = new AbortController()
     const watched = watch(loop, run, asking, over.signal)
-    const end = await loop.engine.waitFor(name).finally(() => over.abort())
+    const end = await loop.engine.waitFor(executionName(runId, run.epoch)).finally(() => over.abort())
     await watched
     const after = await readRun(loop.ports.runs, runId)
     if (after.status === 'ended') return after
     if (end?.kind === 'stopped' && after.epoch === run.epoch) throw new LoopError('Interrupted', `Run ${runId} was interrupted.`, { runId })
-    if (rests(after) || after.epoch === run.epoch) return after
+    // Taken over by an execution that waits for an answer here, it does not rest.
+    if (after.epoch === run.epoch || (rests(after) && !isHere(loop, after))) return after
   }
 }
 
-/** The run is in the hands of another process: it is waited for until it rests or that process lets go. */
+/** The run is in the hands of another process: it is waited for until it rests, that process lets go, or it goes on here. */
 const followElsewhere = async (loop: LocalLoop, runId: string): Promise<RunItem> => {
   const until = Date.now() + CLOSING_MS
   for (;;) {
     const run = await readRun(loop.ports.runs, runId)
-    if (rests(run) || Date.now() > until) return run
+    if (rests(run) || isHere(loop, run) || Date.now() > until) return run
     await sleep(POLL_MS)
   }
 }

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { follow } from '../../lib/local/follow.ts'
 import { LoopError } from '../../lib/loop/errors.ts'
 import type { Ports } from '../../lib/loop/ports.ts'
+import { resumeRun } from '../../lib/loop/resume.ts'
 import { startRun } from '../../lib/loop/start.ts'
 import { workers } from '../support/faults/effect.ts'
 import { World, type Program } from '../support/faults/world.ts'
@@ -66,5 +67,24 @@ describe('following a run', () => {
     expect(asked).toBe(2)
     expect(said).toEqual([expect.stringContaining('nobody answers')])
     expect(ended).toMatchObject({ status: 'ended', verdict: { reason: 'skipped', by: 'ada' } })
+  })
+
+  test('goes over to the execution that has taken it over, and asks what that asks', async () => {
+    const { loop } = program
+    const { run } = await startRun(loop.ports, { request: world.requests.main, startedBy: 'cli', checkHead: true })
+    let resumed = false
+    const ended = await follow(loop, run.runId, {
+      by: 'ada',
+      tell: () => undefined,
+      ask: async (_run, signal) => {
+        if (resumed) return { kind: 'skip' }
+        resumed = true
+        await resumeRun(loop.ports, run.runId)
+        // Nobody answers the first, which is stopped.
+        await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+        return null
+      },
+    })
+    expect(ended).toMatchObject({ status: 'ended', epoch: 2, verdict: { reason: 'skipped', by: 'ada' } })
   })
 })
