@@ -59,8 +59,7 @@ describe('the repository around a folder', () => {
 
   it('runs no program that its settings name', async () => {
     const { repository } = await change()
-    const ran = join(repository.path, 'ran')
-    const program = `sh -c 'touch ${ran}; cat'`
+    const ran = join(repository.path, '.git', 'ran')
     for (const key of [
       'filter.x.clean',
       'filter.x.process',
@@ -70,17 +69,16 @@ describe('the repository around a folder', () => {
       'core.sshCommand',
       'alias.status',
     ]) {
-      await repository.git('config', key, program)
+      await repository.git('config', key, `sh -c 'touch ${ran}; cat'`)
     }
     await repository.git('config', 'filter.x.required', 'true')
     await repository.write('.git/info/attributes', '* filter=x\n')
     await repository.write('a.txt', 'B\n')
-    // git itself runs it: otherwise the test would show nothing.
-    spawnSync('git', ['status'], { cwd: repository.path, stdio: 'ignore' })
-    await access(ran)
-    await rm(ran)
     expect((await readLocalRepository(repository.path)).uncommitted).toEqual(['a.txt'])
     await expect(access(ran)).rejects.toMatchObject({ code: 'ENOENT' })
+    // git itself runs it: otherwise the test would show nothing. Only now, for it believes what such a program says of the index.
+    spawnSync('git', ['status'], { cwd: repository.path, stdio: 'ignore' })
+    await access(ran)
   })
 
   it('knows links, submodules and a bare repository', async () => {
