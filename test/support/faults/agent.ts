@@ -114,6 +114,8 @@ class Call {
     const { excuses } = this.#world.monitor
     switch (trouble) {
       case 'lost':
+        // Lost between an answer and its repair, it was not one that was attached.
+        excuses.add('AgentFailed')
         return { kind: 'session_lost', reason: this.#complaint, usage: USAGE }
       case 'refused':
         excuses.add('AgentRefused')

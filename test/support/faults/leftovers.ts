@@ -4,24 +4,14 @@ import { join, relative } from 'node:path'
 import { ScanCommand } from '@aws-sdk/client-dynamodb'
 import { unmarshall } from '@aws-sdk/util-dynamodb'
 import { type BranchItem, branchItem, type RunItem, turnItem, type TurnItem } from '../../../lib/loop/items.ts'
-import { socketClient } from '../../../lib/stores/dynamodb/client.ts'
 import { dynamoRuns } from '../../../lib/stores/dynamodb/runs.ts'
 import { TURN_ROLES } from '../../../lib/names.ts'
 import type { World } from './world.ts'
 
-const withClient = async <T>(world: World, use: (client: ReturnType<typeof socketClient>) => Promise<T>): Promise<T> => {
-  const client = socketClient(world.folder.socket)
-  try {
-    return await use(client)
-  } finally {
-    client.destroy()
-  }
-}
-
 export const readItem = (world: World, runId: string): Promise<RunItem | null> =>
-  withClient(world, (client) => dynamoRuns({ client, table: 'Runs' }).runs.read(runId))
+  dynamoRuns({ client: world.client, table: 'Runs' }).runs.read(runId)
 
-export const historyOf = (world: World, runId: string) => withClient(world, (client) => dynamoRuns({ client, table: 'Runs' }).turns(runId))
+export const historyOf = (world: World, runId: string) => dynamoRuns({ client: world.client, table: 'Runs' }).turns(runId)
 
 export interface Tables {
   turnItems: TurnItem[]
@@ -30,20 +20,16 @@ export interface Tables {
   texts: { key: string; text: string }[]
 }
 
-export const readTables = (world: World): Promise<Tables> =>
-  withClient(world, async (client) => {
-    const [sessions = [], runs = []] = await Promise.all(
-      ['Sessions', 'Runs'].map(async (TableName) =>
-        ((await client.send(new ScanCommand({ TableName }))).Items ?? []).map((item) => unmarshall(item)),
-      ),
-    )
-    const bare = ({ pk: _pk, sk: _sk, ...item }: Record<string, unknown>) => item
-    return {
-      turnItems: sessions.map((item) => turnItem.parse(bare(item))),
-      branches: runs.filter(({ sk }) => sk === 'branch').map((item) => branchItem.parse(bare(item))),
-      texts: [...sessions, ...runs].map((item) => ({ key: `${item['pk']} ${item['sk'] ?? ''}`.trim(), text: JSON.stringify(item) })),
-    }
-  })
+export const readTables = async ({ client }: World): Promise<Tables> => {
+  const scans = ['Sessions', 'Runs'].map(async (TableName) => (await client.send(new ScanCommand({ TableName }))).Items ?? [])
+  const [sessions = [], runs = []] = (await Promise.all(scans)).map((items) => items.map((item) => unmarshall(item)))
+  const bare = ({ pk: _pk, sk: _sk, ...item }: Record<string, unknown>) => item
+  return {
+    turnItems: sessions.map((item) => turnItem.parse(bare(item))),
+    branches: runs.filter(({ sk }) => sk === 'branch').map((item) => branchItem.parse(bare(item))),
+    texts: [...sessions, ...runs].map((item) => ({ key: `${item['pk']} ${item['sk'] ?? ''}`.trim(), text: JSON.stringify(item) })),
+  }
+}
 
 /** All files of the data folder but those of the table itself, whose log keeps what was overwritten for a while. */
 export const readFiles = async ({ folder }: World): Promise<{ path: string; text: string }[]> => {

@@ -53,6 +53,7 @@ export const faultyPorts = (world: World, life: Life, adapters: Ports, engine: E
         () => '',
         (item) => monitor.branchItemWritten(item),
       ),
+      turns: (runId) => act({ port: 'history', name: `history of ${world.tag(runId)}`, writes: false }, () => runs.turns(runId)),
       addTurn: (runId, record) =>
         act({ port: 'history', name: `history of ${world.tag(runId)} turn ${record.turn}`, writes: true }, () =>
           runs.addTurn(runId, record),

@@ -2,11 +2,13 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { ownDataFolder, type DataFolder } from '../../../lib/local/data-folder.ts'
 import { openLoop, type LocalLoop } from '../../../lib/local/local-loop.ts'
 import type { Ports } from '../../../lib/loop/ports.ts'
 import type { RunRequest } from '../../../lib/loop/run.ts'
 import { runIdOf } from '../../../lib/loop/run-id.ts'
+import { socketClient } from '../../../lib/stores/dynamodb/client.ts'
 import { Chance } from './chance.ts'
 import type { Life, Worker } from './effect.ts'
 import { Monitor } from './monitor.ts'
@@ -54,6 +56,8 @@ export class World {
   /** What comes from outside; set by whoever plays the outside. */
   outside: (what: Outside) => Promise<void> = async () => {}
   program: Program | null = null
+  /** Reaches the table past every fault. */
+  readonly client: DynamoDBClient
   readonly #wire: Wire
   readonly #mutant: Mutant
   readonly #counts = new Map<string, number>()
@@ -69,6 +73,7 @@ export class World {
     this.place = base.place
     this.folder = base.folder
     this.scratch = base.scratch
+    this.client = socketClient(base.folder.socket)
     this.#wire = base.wire
     this.#mutant = base.mutant
     this.turnstile = new Turnstile(base.chance, () => this.#crowded())
@@ -186,6 +191,7 @@ export class World {
   }
 
   async close(): Promise<void> {
+    this.client.destroy()
     await this.#wire.close()
     await this.folder.close()
     await this.place.close()
