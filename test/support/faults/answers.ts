@@ -15,7 +15,7 @@ export const answerTo = async (world: World, item: RunItem): Promise<Answer | 'l
   if (kind === 'leave' || kind === 'expire') return kind
   if (kind !== 'fix' && kind !== 'add') return { kind }
   const artifacts = { artifacts: directoryArtifacts(folder.artifacts) }
-  const open = (await loadRecord(artifacts, { record, source: null })).findings
+  const open = (await world.aside(() => loadRecord(artifacts, { record, source: null }))).findings
     .filter(({ status }) => status === 'open')
     .map((found) => found.id)
   const add = { rule: 'wish', severity: 'warning', action: 'auto-fix', file: 'a.js', text: 'as I wish' } as const

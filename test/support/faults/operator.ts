@@ -39,7 +39,7 @@ const shut = async (world: World, { life, loop }: Program, killed: boolean): Pro
   // From here on nothing of it comes to anything, and its timers are taken away.
   life.killed = true
   life.died.resolve()
-  await loop.engine.interrupt(0).catch(() => {})
+  void loop.engine.interrupt(0).catch(() => {})
   loop.close()
 }
 

@@ -56,7 +56,9 @@ export interface AgentPlan {
 export const planOf = (seed: number, git: boolean): Plan => {
   const chance = new Chance(seed)
   const rate = chance.pick([0, 0.004, 0.01, 0.02, 0.04], 'rate')
-  const neighbour = chance.weighted({ none: 6, before: 2, beside: 2 }, 'neighbour')
+  // Whoever is asked at a terminal follows one run there, and no other may wait in the same process.
+  const waits = chance.happens(0.1, 'waits')
+  const neighbour = chance.weighted({ none: 6, before: 2, beside: waits ? 0 : 2 }, 'neighbour')
   return {
     git,
     rate,
@@ -73,12 +75,12 @@ export const planOf = (seed: number, git: boolean): Plan => {
     wire: chance.pick([0, 0, 0.003, 0.01], 'wire'),
     kills: chance.int(0, 4, 'kills'),
     processes: chance.int(3, 8, 'processes'),
-    outside: outsideOf(chance),
-    opening: chance.weighted({ one: 8, twice: 1, 'two-heads': 1 }, 'opening'),
+    outside: outsideOf(chance, waits),
+    opening: chance.weighted({ one: 8, twice: 1, 'two-heads': waits ? 0 : 1 }, 'opening'),
     neighbour,
     settings: settingsOf(chance),
     ontoBranch: chance.happens(0.25, 'ontoBranch'),
-    waits: neighbour !== 'beside' && chance.happens(0.1, 'waits'),
+    waits,
     lateBeforeEnd: chance.happens(0.6, 'lateBeforeEnd'),
     empty: chance.happens(0.03, 'empty'),
     defects: chance.pick([0, 1, 2, 2, 3, 4], 'defects'),
@@ -95,8 +97,18 @@ export const planOf = (seed: number, git: boolean): Plan => {
   }
 }
 
-const outsideOf = (chance: Chance): ReadonlyMap<number, Outside> => {
-  const weights = { abort: 2, newer: 3, same: 2, resume: 3, 'lost-execution': 2, interrupt: 4, moved: 1, gone: 0.5, 'early-answer': 1 }
+const outsideOf = (chance: Chance, waits: boolean): ReadonlyMap<number, Outside> => {
+  const weights = {
+    abort: 2,
+    newer: waits ? 0 : 3,
+    same: 2,
+    resume: 3,
+    'lost-execution': 2,
+    interrupt: 4,
+    moved: 1,
+    gone: 0.5,
+    'early-answer': 1,
+  }
   const events = chance.pick([0, 0, 1, 1, 2], 'events')
   return new Map(
     Array.from({ length: events }, (_, at) => [
