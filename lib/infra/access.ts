@@ -69,7 +69,7 @@ export const ACCESS: Record<FunctionName, Access> = {
   Close: {
     ...nothing,
     sessions: [readWrite(...itemsOf(...TURN_ROLES))],
-    runs: [readWrite(RUN, BRANCH)],
+    runs: [readWrite(RUN, BRANCH), { actions: ['PutItem'], keys: itemsOf(...TURN_ROLES) }],
     get: ['source', 'records', 'changesets'],
     put: ['reports'],
     delete: [...TURN_ROLES.map((role) => `transcripts/${role}`), 'work/fixer'],

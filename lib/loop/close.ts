@@ -58,11 +58,13 @@ const assertSpeaks = (run: RunItem, { runId, epoch }: RunState): void => {
   if (run.epoch !== epoch) throw new LoopError('StaleExecution', `Execution ${run.epoch} speaks for run ${runId}.`, { runId })
 }
 
+/** The worker that finished the latest turn may have been cut off before it told the history. */
 const bury = async (ports: ClosePorts, { runId, epoch }: RunState, role: TurnRole): Promise<void> => {
   for (let tries = 0; tries < 16; tries++) {
     const item = await ports.sessions.read({ runId, role })
     const next = tombstone(item, { runId, role, epoch, now: ports.effects.now(), nonce: ports.effects.nonce() })
-    if (!next || (await ports.sessions.write({ runId, role }, next))) return
+    if (!next || (await ports.sessions.write({ runId, role }, next)))
+      return item?.done ? ports.runs.addTurn(runId, item.done.record) : undefined
   }
   throw new LoopError('StoreConflict', `Others keep writing the ${role}'s item of run ${runId}.`, { runId, role })
 }

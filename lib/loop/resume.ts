@@ -83,7 +83,10 @@ export const resumeRun = async (
   if (!mine) return { run, started: false }
   // Before the items are read: an execution that is still at it adds to the history what its item holds already.
   const latest = (await ports.runs.turns(runId)).at(-1)?.turn ?? 0
-  const state = await standing(ports, run)
+  const items = await readItems(ports, runId)
+  // What goes on from a finished turn does not enter it again, and its worker may have been cut off before it told the history.
+  for (const item of items) if (item?.done) await ports.runs.addTurn(runId, item.done.record)
+  const state = standingOf(run, items)
   const verdict = await endingOf(ports, run, latest > state.turn)
   await ports.executions.start(executionName(runId, run.epoch), verdict ? { ...state, next: 'Close', verdict } : state)
   await ports.executions.stop(executionName(runId, before.epoch))

@@ -110,6 +110,14 @@ describe('the loop', () => {
     expect([...ports.artifacts.objects]).toEqual(before)
   })
 
+  it('Close tells the history of a finished turn whose worker was cut off before it could', async () => {
+    const { ports, start, runId } = await setUp()
+    const { state } = await driveUntil({ ...ports, runs: { ...ports.runs, addTurn: async () => undefined } }, start, 'Close')
+    expect(await ports.runs.turns(runId)).toEqual([])
+    await takeStep(ports, state)
+    expect(await ports.runs.turns(runId)).toMatchObject([{ role: 'reviewer', turn: 1 }])
+  })
+
   it('Close ends a run whose record is lost, and says so in the report', async () => {
     const { ports, start, runId, item } = await setUp()
     const { state } = await driveUntil(ports, start, 'Close')

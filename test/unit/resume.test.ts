@@ -127,6 +127,15 @@ describe('resume', () => {
     expect(ports.executions.started.at(-1)?.input).toMatchObject({ next: 'Close', verdict: { outcome: 'superseded' } })
   })
 
+  it('tells the history of a finished turn whose worker was cut off before it could', async () => {
+    const ports = makePorts()
+    const { run, state } = await aRun(ports)
+    ports.sessions.items.set(`${run.runId}#reviewer`, finished('reviewer', state, { ...state, turn: 1, next: 'Fix' }))
+    await resumeRun(ports, run.runId)
+    expect(await ports.runs.turns(run.runId)).toEqual([turnRecordOf()])
+    expect(ports.executions.started.at(-1)?.input).toMatchObject({ turn: 1, next: 'Fix' })
+  })
+
   it('a run whose latest turn is past its TTL and gone is only closed: an old answer would count for other findings', async () => {
     const ports = makePorts()
     const { run, state } = await aRun(ports)

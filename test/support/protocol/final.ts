@@ -1,7 +1,7 @@
 /** What must hold when everything has come to its end. */
 import type { RunItem } from '../../../lib/loop/items.ts'
 import { runRecord } from '../../../lib/loop/record.ts'
-import { TURN_ROLES } from '../../../lib/names.ts'
+import { roleKey, TURN_ROLES, turnSk } from '../../../lib/names.ts'
 import type { World } from './world.ts'
 
 export const finalCheck = (world: World): void => {
@@ -37,6 +37,7 @@ const checkRun = (world: World, run: RunItem): void => {
   if (told.outcome !== verdict.outcome || told.reason !== verdict.reason || told.by !== verdict.by) not('the report tells another verdict')
   checkVerdict(world, run, not)
   checkDecisions(world, run, not)
+  checkHistory(world, run, not)
 }
 
 const checkVerdict = ({ monitor }: World, run: RunItem, not: (what: string) => void): void => {
@@ -45,6 +46,16 @@ const checkVerdict = ({ monitor }: World, run: RunItem, not: (what: string) => v
   if (verdict.outcome === 'failed' && !monitor.excuses.has(verdict.error ?? ''))
     not(`it failed with ${verdict.error}, which nothing explains: ${run.failure?.message}`)
   if (verdict.outcome === 'aborted' && !monitor.runs.aborts.has(runId) && !hasAnswer(monitor, run, 'abort')) not('nobody aborted it')
+}
+
+/** Every finished turn is in the history, as it was recorded. */
+const checkHistory = ({ monitor }: World, { runId }: RunItem, not: (what: string) => void): void => {
+  if (monitor.turns.forgotten.has(runId)) return
+  for (const [key, { role, done }] of monitor.turns.results) {
+    if (!key.startsWith(`${runId} `)) continue
+    const told = monitor.history.get(`Runs|${roleKey(runId, role)}|${turnSk(done.turn)}`)
+    if (told?.fence !== done.record.fence) not(`turn ${done.turn} is not in the history as it was finished`)
+  }
 }
 
 const hasAnswer = (monitor: World['monitor'], { runId, decision }: RunItem, kind: string): boolean =>

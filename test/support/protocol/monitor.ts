@@ -45,6 +45,8 @@ export class Monitor {
   readonly turns: TurnWatch
   readonly runs: RunWatch
   readonly agents: AgentWatch
+  /** Turns in the history, by their keys. */
+  readonly history = new Map<string, { turn: number; fence: number }>()
   /** Runs of which a Close has done all that it does. */
   readonly closed = new Set<string>()
   /** Objects of a role stored after its tombstone: by workers that had begun before it. */
@@ -79,6 +81,7 @@ export class Monitor {
   written(worker: Worker, table: string, key: string, item: Record<string, unknown>): void {
     const { pk: _pk, sk, ...rest } = item
     if (table === 'Sessions') this.turns.written(worker, key, rest as TurnItem)
+    else if (String(sk).startsWith('turn#')) this.history.set(key, { turn: item['turn'] as number, fence: item['fence'] as number })
     else if (sk === 'run') this.runs.written(worker, rest as RunItem)
     else if (sk === 'branch') this.runs.branchWritten(worker, rest as BranchItem)
   }

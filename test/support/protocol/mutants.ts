@@ -267,6 +267,16 @@ export const MUTANTS: readonly Mutant[] = [
     ),
   },
   {
+    name: 'a resume that leaves a gap in the history',
+    clause: 'Every finished turn is in the history, whoever was cut off before it told.',
+    patches: one('resume.ts', '  for (const item of items) if (item?.done) await ports.runs.addTurn(runId, item.done.record)\n', ''),
+  },
+  {
+    name: 'a Close that leaves a gap in the history',
+    clause: 'Every finished turn is in the history when the run has ended.',
+    patches: one('close.ts', 'return item?.done ? ports.runs.addTurn(runId, item.done.record) : undefined', 'return'),
+  },
+  {
     name: 'a later verdict over the first',
     clause: 'One verdict is published.',
     patches: one('end-run.ts', 'const ending = current.verdict ? {} :', 'const ending ='),

@@ -96,6 +96,8 @@ export class Player {
       await scheduler.settle()
       while (!this.#isOver && (await this.#step(0, 0)));
     }
+    // A request whose start had been cut off may have begun only now.
+    if (outside.unfinished().length) await this.fairly()
   }
 
   /** Lets one thing happen; false where nothing can. */
@@ -171,7 +173,9 @@ export class Player {
       worker.controller.abort()
       this.#world.monitor.excuse('AgentCancelled')
       this.#world.monitor.excuse('AgentTimedOut')
-      if (random.chance(0.5)) scheduler.kill(worker)
+      if (this.#world.fair || random.chance(0.5)) continue
+      for (const error of ['Unexpected', 'TurnBusy']) this.#world.monitor.excuse(error)
+      scheduler.kill(worker)
     }
   }
 }
