@@ -5,7 +5,7 @@ import { explored } from '../support/protocol/children.ts'
 import { MUTANTS, withMutant } from '../support/protocol/mutants.ts'
 
 /** Schedules after which a mutant counts as not caught. */
-const MOST = 10_000
+const MOST = 20_000
 const found = explored(MUTANTS.map(({ name }) => ({ from: 1, count: MOST, mutant: name, violations: 1 })))
 
 describe('caught', () => {

@@ -3,6 +3,7 @@ import type { Answer } from '../../../lib/loop/decision.ts'
 import { runRecord } from '../../../lib/loop/record.ts'
 import type { RunItem } from '../../../lib/loop/items.ts'
 import type { RunRequest } from '../../../lib/loop/run.ts'
+import { STATE_OF_ROLE, type TaskState } from '../../../lib/names.ts'
 import { cut, damage, expire, jump, killProcess } from './calamities.ts'
 import type { Invoked } from './executions.ts'
 import { BRANCH } from './forge.ts'
@@ -10,6 +11,8 @@ import type { Outside as Kind } from './profile.ts'
 import type { World } from './world.ts'
 
 const MOST_RUNS = 3
+/** Those whose turns are fenced: the others have the run item alone to tell that they are late. */
+const TURN_STATES: readonly TaskState[] = Object.values(STATE_OF_ROLE)
 /** Times that the service hands an event over again. */
 const EVENT_TRIES = 20
 
@@ -163,7 +166,9 @@ export class Outside {
       case 'twin':
         return this.#invokeAgain(executions.invocations.slice(-3))
       case 'again':
-        return this.#invokeAgain(executions.invocations)
+        return this.#invokeAgain(
+          random.chance(0.5) ? executions.invocations : executions.invocations.filter(({ state }) => !TURN_STATES.includes(state)),
+        )
       case 'stop':
         return cut(this.#world, 'stopped')
       case 'lost':
