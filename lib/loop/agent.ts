@@ -44,8 +44,12 @@ interface TaskBase {
 }
 export interface ReviewTask extends TaskBase {
   kind: 'review' | 're-review' | 'certify'
+  /** Messages of the change's commits, the newest first. */
+  messages: string[]
   /** Outstanding findings to account for, with `re-review`; empty otherwise. */
   outstanding: TrackedFinding[]
+  /** What a person took out, with `re-review`; empty otherwise. It is not to be raised again. */
+  declined: HandOver['declined']
 }
 export interface FixTask extends TaskBase {
   kind: 'fix'

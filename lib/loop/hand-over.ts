@@ -26,6 +26,15 @@ const heardBy =
 const lastNote = (finding: TrackedFinding, event: FindingEvent['event']): string | null =>
   finding.history.findLast((entry) => entry.event === event)?.note ?? null
 
+/** What persons took out, each with that person's note. */
+export const declinedOf = (findings: readonly TrackedFinding[]): HandOver['declined'] =>
+  findings
+    .filter(({ status }) => status === 'declined')
+    .map((finding) => {
+      const { id, rule, file, text } = finding
+      return { id, rule, file, text, note: lastNote(finding, 'declined') }
+    })
+
 /** null before the first turn of the run: there is nothing to hand over. */
 export const handOver = (record: RunRecord, { role, round }: { role: TurnRole; round: number }): HandOver | null => {
   if (record.turns.length === 0) return null
@@ -39,14 +48,6 @@ export const handOver = (record: RunRecord, { role, round }: { role: TurnRole; r
         .filter((event) => event.event === 'given-to-fixer' || event.event === 'not-fixed')
         .map((event) => ({ id: finding.id, commit: event.commit ?? null, note: event.note ?? null })),
     ),
-    declined: findings
-      .filter((finding) => finding.status === 'declined')
-      .map((finding) => ({
-        id: finding.id,
-        rule: finding.rule,
-        file: finding.file,
-        text: finding.text,
-        note: lastNote(finding, 'declined'),
-      })),
+    declined: declinedOf(findings),
   }
 }

@@ -21,7 +21,7 @@ export const prepare = async (
     resolvePolicy({ text, file: `${SETTINGS_FILE} at ${request.base.slice(0, 12)}`, overrides: request.overrides })
 
   invocation.progress(`fetching ${request.head.slice(0, 12)}`)
-  const { pack, history, ...fetched } = await ports.workspaces.fetch(
+  const { pack, history, messages, ...fetched } = await ports.workspaces.fetch(
     { repository: request.repository, branch: request.branch, base: request.base, head: request.head },
     (text) => policyOf(text).limits,
     invocation.signal,
@@ -43,6 +43,7 @@ export const prepare = async (
         ]
       : [],
     fixedBefore: fixedInHistory(branch, history),
+    messages,
   })
   return advance({ ...state, source, policy: loopPolicyOf(policy) }, { step: 'Prepare', empty: fetched.empty })
 }

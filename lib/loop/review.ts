@@ -3,6 +3,7 @@ import type * as z from 'zod'
 import type { ReviewTask } from './agent.ts'
 import { NOT_REVIEWED, notReviewed } from './finding-policy.ts'
 import { checkFindings, normalisePath } from './findings.ts'
+import { declinedOf } from './hand-over.ts'
 import { applyReview, counts, markReturned } from './ledger.ts'
 import { advance } from './next-step.ts'
 import { type ReviewOutput, reviewOutput, type SkippedFile } from './output.ts'
@@ -82,12 +83,14 @@ const countFixed = (before: RunRecord, after: RunRecord): number => {
   return after.findings.filter(({ id, status }) => status === 'fixed' && !known.has(id)).length
 }
 
-const reviewTask = (role: Looker, { policy, record, diff }: Scene): ReviewTask => {
+const reviewTask = (role: Looker, { policy, record, diff, source }: Scene): ReviewTask => {
   const looked = record.turns.some((turn) => turn.role === 'reviewer' && turn.ended !== 'checkpoint')
   const kind = role === 'certifier' ? 'certify' : looked ? 're-review' : 'review'
   const outstanding =
     kind === 're-review' ? record.findings.filter((finding) => finding.status === 'open' && finding.rule !== NOT_REVIEWED) : []
-  return { kind, diff, policy, outstanding, handOver: null }
+  // A person may have declined since the session's last turn, so that it is told each time. A certifier reads the change as if it were new.
+  const declined = kind === 're-review' ? declinedOf(record.findings) : []
+  return { kind, diff, policy, messages: source.messages, outstanding, declined, handOver: null }
 }
 
 /**

@@ -12,6 +12,8 @@ export const preparedSource = z.strictObject({
   notices: z.array(z.string()),
   /** Findings that published runs fixed on this branch: found again, a person took the fix out. */
   fixedBefore: z.array(z.string()),
+  /** Messages of the change's commits, the newest first: data, like all text of a repository. */
+  messages: z.array(z.string()).default([]),
 })
 export type PreparedSource = z.infer<typeof preparedSource>
 

@@ -93,6 +93,8 @@ export interface FetchedSource extends Omit<SourceInfo, 'pack'> {
   pack: Uint8Array
   /** Commits between merge base and head, the newest first, at most 1,000. */
   history: string[]
+  /** Messages of the newest of them, in the same order, cut to a bound. */
+  messages: string[]
 }
 
 export interface Workspaces {

@@ -106,6 +106,25 @@ const MOST_COMMITS = 1000
 const historyOf = async (mergeBase: string, head: string, options: GitOptions): Promise<string[]> =>
   (await gitText(['rev-list', `--max-count=${MOST_COMMITS}`, head, `^${mergeBase}`], options)).split('\n').filter(Boolean)
 
+const MOST_MESSAGES = 50
+const MOST_MESSAGE = 2000
+const MOST_MESSAGE_BYTES = 256 * 1024
+
+const cut = (text: string): string => (text.length > MOST_MESSAGE ? `${text.slice(0, MOST_MESSAGE)} …` : text)
+
+/** What the author says of the change. Past the bound git's output is dropped: a message may be of any size, and there may be any number. */
+const messagesOf = async (mergeBase: string, head: string, options: GitOptions): Promise<string[]> => {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  const onStdout = (chunk: Buffer): void => {
+    if (bytes < MOST_MESSAGE_BYTES) chunks.push(chunk.subarray(0, MOST_MESSAGE_BYTES - bytes))
+    bytes += chunk.length
+  }
+  await git(['log', '-z', '--format=%B', `--max-count=${MOST_MESSAGES}`, head, `^${mergeBase}`], { ...options, onStdout })
+  const messages = Buffer.concat(chunks).toString('utf8').split('\0')
+  return messages.map((message) => cut(message.trim())).filter(Boolean)
+}
+
 /** Merge base and head with all their trees and files, and no other history. */
 const packOf = async (commits: string[], limits: Policy['limits'], options: GitOptions): Promise<Uint8Array> => {
   const over = `the snapshot is over limits.bytes (${limits.bytes})`
@@ -155,6 +174,7 @@ export const fetchSnapshot = async (
       empty: changes.length === 0,
       headTime: await timeOf(source.head, options),
       history: await historyOf(mergeBase, source.head, options),
+      messages: await messagesOf(mergeBase, source.head, options),
       pack: await packOf([...new Set([mergeBase, source.head])], limits, options),
     }
   } finally {

@@ -310,6 +310,68 @@ describe('the loop', () => {
     expect(record.notices).toHaveLength(2)
   })
 
+  it('readers are told what the author wrote of the change, and a fixer is not', async () => {
+    const { ports, answers, agent, start } = await setUp()
+    ports.workspaces.messages = ['Say it badly']
+    answers.finds(defect('bad'))
+    answers.fixes()
+    answers.accounts('fixed')
+    await driveUntil(ports, start, 'Done')
+    const told = agent.calls.map(({ role, prompt: { task } }) => [role, task.kind === 'fix' ? null : task.messages])
+    expect(told).toEqual([
+      ['reviewer', ['Say it badly']],
+      ['fixer', null],
+      ['reviewer', ['Say it badly']],
+      ['certifier', ['Say it badly']],
+    ])
+    for (const { role, prompt } of agent.calls) if (role === 'fixer') expect(JSON.stringify(prompt)).not.toContain('Say it badly')
+  })
+
+  it('what a person declined is told to the reviewer whose session goes on, and stays declined when it is raised again', async () => {
+    const { ports, answers, agent, start, runId } = await setUp()
+    const wanted = defect('is this meant?', { rule: 'unsure', action: 'ask-user' })
+    answers.finds(defect('bad'), wanted)
+    answers.fixes(() => undefined)
+    const parked = await driveUntil(ports, start, 'Decide')
+    const [bad, unsure] = recordOf(ports, parked.state.record).findings
+    const answer = { kind: 'fix' as const, findings: [bad?.id ?? ''], decline: [unsure?.id ?? ''], notes: {}, add: [], note: 'meant' }
+    await decideRun(ports, runId, { answer, by: 'ada' })
+    answers.fixes((turn) => turn.edits?.write('b.js', new TextEncoder().encode('mended')))
+    agent.script.push(agent.done({ ...looked(wanted), accounts: [{ id: bad?.id, status: 'fixed' }] }))
+    const { state } = await driveUntil(ports, parked.state, 'Done')
+    const again = agent.calls.findLast(({ role }) => role === 'reviewer')
+    expect(again).toMatchObject({
+      session: { mode: 'resume' },
+      prompt: { task: { outstanding: [{ id: bad?.id }], declined: [{ id: unsure?.id, rule: 'unsure', note: 'meant' }] } },
+    })
+    expect(state.verdict).toMatchObject({ outcome: 'approved', reason: 'certified' })
+    expect(recordOf(ports, state.record).findings.map(({ rule, status }) => `${rule} ${status}`)).toEqual([
+      'bad-word fixed',
+      'unsure declined',
+    ])
+  })
+
+  it('what a person declined is raised again where the code it is about is another by now', async () => {
+    const { ports, answers, agent, start, runId } = await setUp()
+    const wanted = defect('is this meant?', { rule: 'unsure', action: 'ask-user' })
+    answers.finds(wanted)
+    const parked = await driveUntil(ports, start, 'Decide')
+    const [unsure] = recordOf(ports, parked.state.record).findings
+    const added = { ...defect('say more'), rule: 'more', line: 1 }
+    const answer = { kind: 'fix' as const, findings: [], decline: [unsure?.id ?? ''], notes: {}, add: [added] }
+    await decideRun(ports, runId, { answer, by: 'ada' })
+    answers.fixes((turn) => turn.edits?.write('a.js', new TextEncoder().encode('one\nworse\n')))
+    agent.script.push((turn) => {
+      const { task } = turn.prompt
+      const accounts = task.kind === 'fix' ? [] : task.outstanding.map(({ id }) => ({ id, status: 'fixed' }))
+      return agent.done({ ...looked(wanted), accounts })(turn)
+    })
+    const { state } = await driveUntil(ports, await takeStep(ports, parked.state), 'Decide', 'Done')
+    const { findings } = recordOf(ports, state.record)
+    expect(findings.map(({ rule, status }) => `${rule} ${status}`)).toEqual(['unsure declined', 'more fixed', 'unsure open'])
+    expect(state.next).toBe('Decide')
+  })
+
   it('files that nobody looked at are never clean', async () => {
     const { ports, agent, start } = await setUp({ overrides: { ask: 'never' } })
     agent.script.push(agent.done({ ...looked(), skipped: [{ file: 'a.js', reason: 'too large' }] }))

@@ -25,7 +25,10 @@ const attemptWith = async <O>(schema: AttemptOptions<O>['schema'], ...answers: A
     agent,
     schema,
     session: { mode: 'none' },
-    prompt: { kind: 'task', task: { kind: 'review', diff: [], policy: policyOf(), outstanding: [], handOver: null } },
+    prompt: {
+      kind: 'task',
+      task: { kind: 'review', diff: [], policy: policyOf(), messages: [], outstanding: [], declined: [], handOver: null },
+    },
     meter: new Meter(),
     now: ports.effects.now,
     turn: {

@@ -36,7 +36,9 @@ export const reviewTask = (
   kind,
   diff,
   policy: POLICY,
+  messages: [],
   outstanding,
+  declined: [],
   handOver: null,
 })
 

@@ -135,6 +135,8 @@ export class FakeWorkspaces implements Workspaces {
   settings: string | null = null
   /** Commits below the head. */
   merged: string[] = []
+  /** What the change's commits say. */
+  messages: string[] = []
   readonly opened: FakeWorkspace[] = []
 
   constructor({ base = { 'a.js': 'one\n' }, head = { 'a.js': 'one\ntwo\n' } }: { base?: Files; head?: Files } = {}) {
@@ -151,6 +153,7 @@ export class FakeWorkspaces implements Workspaces {
       base: source.base,
       headTime: 1_700_000_000,
       history: [source.head, ...this.merged],
+      messages: this.messages,
       pack: bytesOf('pack'),
       settings: this.settings,
       headSettingsDiffer: false,

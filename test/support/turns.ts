@@ -95,13 +95,13 @@ export class Driver {
         ? await runWithoutSession(this.ports, agents, {
             ...common,
             schema: reviewOutput,
-            task: { ...task, kind: 'certify', outstanding: [] },
+            task: { ...task, kind: 'certify', messages: [], outstanding: [], declined: [] },
           })
         : role === 'reviewer'
           ? await new RunSessions(this.ports, { runId: claimed.input.runId, policy }).run(role, agents, {
               ...common,
               schema: reviewOutput,
-              task: { ...task, kind: 'review', outstanding: [] },
+              task: { ...task, kind: 'review', messages: [], outstanding: [], declined: [] },
             })
           : await new RunSessions(this.ports, { runId: claimed.input.runId, policy }).run(role, agents, {
               ...common,

@@ -53,10 +53,13 @@ const tasksSaying = (evil: string): Task[] => {
     tried: [{ id: finding.id, commit: null, note: evil }],
     declined: [{ id: 'f-00000000bb', rule: evil, file: evil, text: evil, note: evil }],
   }
+  const messages = [evil, `${evil}\n\nApproved-by: ${evil}`]
+  const { declined } = handOver
   return [
-    { ...reviewTask(diff), policy: settings },
-    { ...reviewTask(diff, [finding]), policy: settings, handOver },
-    { ...reviewTask(diff, [], 'certify'), policy: settings },
+    { ...reviewTask(diff), policy: settings, messages },
+    { ...reviewTask(diff, [finding]), policy: settings, messages, declined },
+    { ...reviewTask(diff, [finding]), policy: settings, messages, declined, handOver },
+    { ...reviewTask(diff, [], 'certify'), policy: settings, messages },
     { ...fixTask(diff, [finding], { notes: { '': evil, [finding.id]: evil } }), policy: settings, handOver },
   ]
 }

@@ -45,12 +45,19 @@ const POLICY = policy.parse({
   ],
 })
 
+const MESSAGES = ['Take sums as text\n\nThe form sends them so.', 'Log what is paid']
 const TASKS: Record<string, Task> = {
-  review: { ...reviewTask(DIFF), policy: POLICY },
-  're-review': { ...reviewTask(DIFF, [OPEN]), policy: POLICY },
-  're-review-after-a-lost-session': { ...reviewTask(DIFF, [OPEN]), policy: POLICY, handOver: HAND_OVER },
+  review: { ...reviewTask(DIFF), policy: POLICY, messages: MESSAGES },
+  're-review': { ...reviewTask(DIFF, [OPEN]), policy: POLICY, messages: MESSAGES, declined: HAND_OVER.declined },
+  're-review-after-a-lost-session': {
+    ...reviewTask(DIFF, [OPEN]),
+    policy: POLICY,
+    messages: MESSAGES,
+    declined: HAND_OVER.declined,
+    handOver: HAND_OVER,
+  },
   're-review-with-nothing-outstanding': { ...reviewTask(DIFF, [], 're-review'), policy: POLICY },
-  certify: { ...reviewTask(DIFF, [], 'certify'), policy: POLICY },
+  certify: { ...reviewTask(DIFF, [], 'certify'), policy: POLICY, messages: MESSAGES },
   fix: { ...fixTask(DIFF, [OPEN], { notes: { '': 'be quick', [OPEN.id]: 'parse it', 'f-ffffffffff': 'of another' } }), policy: POLICY },
   'fix-after-a-lost-session': { ...fixTask(DIFF, [OPEN]), policy: POLICY, handOver: HAND_OVER },
 }
@@ -101,10 +108,11 @@ describe('what a prompt says', () => {
   })
 
   it('goes from what is stable to what changes with every turn', () => {
-    const text = textOf(TASKS['re-review']!)
+    const text = textOf(TASKS['re-review-after-a-lost-session']!)
     const places = [
       'Severities that stand',
       'Sums are in cents',
+      'What the author wrote of the change',
       'The change has 3 files',
       'The change against its base',
       'Outstanding findings',
@@ -123,6 +131,24 @@ describe('what a prompt says', () => {
     expect(text).toContain('eval(sum)')
     expect(text).not.toContain('By `pay`')
     expect(text).not.toContain('of another')
+  })
+
+  it('tells a reader that begins what the author wrote, one that goes on not again, and a fixer never', () => {
+    const told = Object.keys(TASKS).filter((name) => textOf(TASKS[name]!).includes('Take sums as text'))
+    expect(told).toEqual(['review', 're-review-after-a-lost-session', 'certify'])
+  })
+
+  it('holds of what the author wrote no more than has room, the newest first', () => {
+    const many = Array.from({ length: 50 }, (_, at) => `${at} ${'x'.repeat(990)}`)
+    const text = textOf({ ...reviewTask(DIFF), messages: many })
+    expect(text).toContain(JSON.stringify(many[11]))
+    expect(text).not.toContain('"12 x')
+    expect(text).toContain('and older ones')
+  })
+
+  it('tells a reviewer what a person has declined, though its session goes on, and a certifier nothing of it', () => {
+    expect(textOf(TASKS['re-review']!)).toContain('A person has declined these')
+    expect(textOf(TASKS['certify']!)).not.toContain('declined')
   })
 
   it('leaves out what the session has seen, and says so', () => {

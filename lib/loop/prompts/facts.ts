@@ -29,6 +29,21 @@ export const changedFiles = (diff: readonly DiffFile[]): string => {
   return [...lines, ...(diff.length > MOST_NAMES ? [`and ${diff.length - MOST_NAMES} more`] : [])].join('\n')
 }
 
+/** Characters of commit messages in a prompt; one is 2,000 at most. */
+const MOST_MESSAGES = 12_000
+
+/** Messages of the change's commits, the newest first; null where there are none. */
+export const messageLines = (messages: readonly string[]): string | null => {
+  const told: string[] = []
+  let size = 0
+  for (const message of messages) {
+    size += message.length
+    if (size > MOST_MESSAGES) break
+    told.push(message)
+  }
+  return messages.length === 0 ? null : [jsonLines(told), ...(told.length < messages.length ? ['and older ones'] : [])].join('\n')
+}
+
 /** A finding as roles share it: without what anybody said of it. */
 const sharedPart = ({ id, rule, severity, action, file, line, endLine, text }: TrackedFinding) => ({
   id,
@@ -50,12 +65,15 @@ export const noteLines = (notes: Readonly<Record<string, string>>, findings: rea
   return lines.length === 0 ? null : jsonLines(lines)
 }
 
-/** What a session that begins in the middle of a run is told of the run so far; null where there is nothing to tell. */
-export const historyLines = (handOver: HandOver, task: Task): { tried: string | null; declined: string | null } => {
+/** What persons took out: told to a reviewer each time, to a fixer whose session begins in the middle of a run. */
+export const declinedLines = (task: Task): string | null => {
+  const declined = task.kind === 'fix' ? (task.handOver?.declined ?? []) : task.declined
+  return declined.length === 0 ? null : jsonLines(declined)
+}
+
+/** What a session that begins in the middle of a run is told of what was tried; null where there is nothing to tell. */
+export const triedLines = (handOver: HandOver, task: Task): string | null => {
   const listed = new Set((task.kind === 'fix' ? task.findings : task.outstanding).map(({ id }) => id))
   const tried = handOver.tried.filter(({ id }) => listed.has(id))
-  return {
-    tried: tried.length === 0 ? null : jsonLines(tried),
-    declined: handOver.declined.length === 0 ? null : jsonLines(handOver.declined),
-  }
+  return tried.length === 0 ? null : jsonLines(tried)
 }

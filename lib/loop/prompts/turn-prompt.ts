@@ -1,7 +1,7 @@
 /** The prompts of a turn: pure functions of its task. From stable to volatile: policy, repository facts, the change, the history of rounds. */
 import type { FixTask, ReviewTask, Task } from '../agent.ts'
 import type { SkippedFile } from '../output.ts'
-import { changedFiles, findingLines, historyLines, instructionsFor, noteLines } from './facts.ts'
+import { changedFiles, declinedLines, findingLines, instructionsFor, messageLines, noteLines, triedLines } from './facts.ts'
 import { type Fence, withFence } from './fence.ts'
 import { type Plan, planParts, type PromptBudget, type Shown } from './plan.ts'
 
@@ -68,14 +68,21 @@ const compose = (fence: Fence, task: Task, plan: Plan, index: number): string =>
 const facts = (fence: Fence, task: Task): (string | null)[] => {
   const { policy, diff } = task
   const instructions = instructionsFor(policy, diff)
+  const said = isNews(task) ? messageLines(task.messages) : null
   return [
     task.kind === 'fix' ? null : `Severities that stand in the way of approval: ${policy.block_on.join(', ') || 'none'}.`,
     instructions === null
       ? null
       : `What the repository's settings say of some of these paths. Take it as facts about the code:\n\n${fence.wrap('settings', instructions)}`,
+    said === null
+      ? null
+      : `What the author wrote of the change, in the messages of its commits, the newest first. It says what is meant and not what is so; where the change does something else, say so:\n\n${fence.wrap('commit-messages', said)}`,
     `The change has ${counted(diff.length, 'file')}:\n\n${fence.wrap('changed-files', changedFiles(diff))}`,
   ]
 }
+
+/** A session that goes on has read what the author wrote. A fixer is not told: it mends what it is given. */
+const isNews = (task: Task): task is ReviewTask => task.kind !== 'fix' && (task.kind !== 're-review' || task.handOver !== null)
 
 const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`
 
@@ -92,7 +99,8 @@ const change = (fence: Fence, { parts, unchanged }: Plan, index: number): string
 }
 
 const history = (fence: Fence, task: Task): (string | null)[] => {
-  const { tried, declined } = task.handOver ? historyLines(task.handOver, task) : { tried: null, declined: null }
+  const tried = task.handOver ? triedLines(task.handOver, task) : null
+  const declined = declinedLines(task)
   return [
     ...(task.kind === 'fix' ? given(fence, task) : outstanding(fence, task)),
     task.handOver ? `This run is in round ${task.handOver.round}; you come to it without a memory of the rounds before.` : null,
