@@ -11,7 +11,7 @@ import type { Pace } from './pace.ts'
 import { answerTo, isAnswer, REPORT, reportDescription, reportSchema } from './report.ts'
 import type { BedrockSettings } from './settings.ts'
 import type { SpentMeter } from './spent.ts'
-import { runTool, type Tool } from './tool.ts'
+import { runTool, type Tool } from '../tools/tool.ts'
 
 export interface Talk {
   turn: AgentTurn

@@ -1,8 +1,8 @@
 /** The tools of the agent `bedrock`: bounded, confined by the port, and plain about what they refuse. */
 import { describe, expect, it } from 'vitest'
-import { EDIT_TOOLS } from '../../lib/agents/bedrock/edit-tools.ts'
-import { READ_TOOLS } from '../../lib/agents/bedrock/read-tools.ts'
-import { runTool } from '../../lib/agents/bedrock/tool.ts'
+import { EDIT_TOOLS } from '../../lib/agents/tools/edit-tools.ts'
+import { READ_TOOLS } from '../../lib/agents/tools/read-tools.ts'
+import { runTool } from '../../lib/agents/tools/tool.ts'
 import type { AgentTurn } from '../../lib/loop/agent.ts'
 import { agentTurn, fixTask, reviewTask } from '../support/agent-turn.ts'
 import { fileDiff, MemoryFiles } from '../support/memory-files.ts'

@@ -2,7 +2,13 @@
 import * as z from 'zod'
 import type { AgentTurn } from '../../loop/agent.ts'
 import { LoopError } from '../../loop/errors.ts'
-import type { ToolResult } from './entries.ts'
+
+/** What the model is told of a call. */
+export interface ToolResult {
+  id: string
+  ok: boolean
+  text: string
+}
 
 export interface Tool {
   name: string
