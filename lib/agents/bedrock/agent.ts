@@ -8,10 +8,10 @@ import { Conversation } from './conversation.ts'
 import { type Call, connect, type Connection } from './converse.ts'
 import { EDIT_TOOLS } from '../tools/edit-tools.ts'
 import { type BedrockEntry, bedrockEntry } from './entries.ts'
-import { Pace } from './pace.ts'
+import { Pace } from '../pace.ts'
 import { READ_TOOLS } from '../tools/read-tools.ts'
 import type { BedrockSettings } from './settings.ts'
-import { SpentMeter } from './spent.ts'
+import { SpentMeter } from '../spent.ts'
 import { talk } from './talk.ts'
 
 export interface BedrockOptions extends Omit<Connection, 'region'> {

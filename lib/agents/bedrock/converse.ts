@@ -4,8 +4,10 @@ import {
   ConverseCommand,
   type ConverseCommandInput,
   type ConverseCommandOutput,
+  type TokenUsage,
 } from '@aws-sdk/client-bedrock-runtime'
 import { NodeHttpHandler } from '@smithy/node-http-handler'
+import type { CallTokens } from '../spent.ts'
 
 export interface Connection {
   /** null: as the SDK finds it. */
@@ -86,3 +88,11 @@ const statusOf = (error: unknown): number | null => {
   const metadata = error instanceof Error && '$metadata' in error ? (error.$metadata as { httpStatusCode?: number } | undefined) : undefined
   return metadata?.httpStatusCode ?? null
 }
+
+/** The provider's input tokens are those that its cache had nothing to do with. */
+export const tokensOf = (usage: TokenUsage | undefined): CallTokens => ({
+  plain: usage?.inputTokens ?? 0,
+  output: usage?.outputTokens ?? 0,
+  cacheRead: usage?.cacheReadInputTokens ?? 0,
+  cacheWrite: usage?.cacheWriteInputTokens ?? 0,
+})

@@ -4,13 +4,13 @@ import type { AgentResult, AgentTurn } from '../../loop/agent.ts'
 import { SYSTEM } from '../../loop/prompts/system.ts'
 import { answerOf } from '../../loop/prompts/answer-schema.ts'
 import type { Conversation } from './conversation.ts'
-import type { Call, CallFailure } from './converse.ts'
+import { type Call, type CallFailure, tokensOf } from './converse.ts'
 import type { StoredBlock, ToolResult } from './entries.ts'
 import { cachePoint, messagesOf, storedOf } from './messages.ts'
-import type { Pace } from './pace.ts'
+import type { Pace } from '../pace.ts'
 import { answerTo, isAnswer, REPORT, reportDescription, reportSchema } from './report.ts'
 import type { BedrockSettings } from './settings.ts'
-import type { SpentMeter } from './spent.ts'
+import type { SpentMeter } from '../spent.ts'
 import { runTool, type Tool } from '../tools/tool.ts'
 
 export interface Talk {
@@ -109,7 +109,7 @@ const WHOLE = ['tool_use', 'end_turn', 'stop_sequence']
 /** Null where the talk goes on. */
 const take = async (given: Talk, reply: ConverseCommandOutput): Promise<AgentResult | null> => {
   const { meter, settings, pace } = given
-  const context = meter.add(reply.usage ?? {})
+  const context = meter.add(tokensOf(reply.usage))
   const stop: string = reply.stopReason ?? 'unknown'
   if (WITHHELD.includes(stop)) return { kind: 'refused', reason: `the output was withheld: ${stop}`, usage: meter.usage }
   if (stop === 'model_context_window_exceeded') return lost(given, 'the conversation has outgrown what the model can be given')
