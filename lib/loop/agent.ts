@@ -114,6 +114,8 @@ export interface Agent {
   readonly id: string
   readonly version: string
   readonly capabilities: Capabilities
+  /** Minutes that its provider keeps a conversation in a cache, 0 for not at all: what `sessions.max_idle: auto` means. Left out where nobody can tell. */
+  readonly cacheMinutes?: number
   run(turn: AgentTurn): Promise<AgentResult>
 }
 

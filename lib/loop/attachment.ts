@@ -10,7 +10,7 @@ export type Attachment =
   | { use: 'start'; why: string }
   | { use: 'resume'; session: SessionRecord; why: string }
 
-type Served = Pick<Agent, 'id' | 'version' | 'capabilities'>
+type Served = Pick<Agent, 'id' | 'version' | 'capabilities' | 'cacheMinutes'>
 type SessionPolicy = Pick<Policy, 'session_reuse' | 'sessions'>
 
 /** Whether what the turn leaves is kept for a later turn of the role. */
@@ -46,7 +46,20 @@ const objectionTo = (
   if (session.agentVersion !== agent.version) return `the stored session was made by ${session.agent} ${session.agentVersion}`
   if (role === 'fixer' && policy.sessions.fixer === 'cycle' && session.cycle !== cycle) return 'a new cycle began'
   if (Date.parse(session.expiresAt) <= now) return 'the stored session has expired'
-  if (now - Date.parse(session.usedAt) > policy.sessions.max_idle * 60_000) return `idle for more than ${policy.sessions.max_idle} minutes`
+  const idle = objectionToIdle(now - Date.parse(session.usedAt), agent, policy.sessions.max_idle)
+  if (idle !== null) return idle
   if ((session.tokens ?? 0) > policy.sessions.max_tokens) return `grown to more than ${policy.sessions.max_tokens} tokens`
   return null
+}
+
+/** `max_idle: auto` for an agent that cannot tell how long its provider keeps anything. */
+const UNKNOWN_MINUTES = 60
+
+/** Resuming sends all of the conversation again: past the provider's cache that costs more than a fresh start with a hand-over. */
+const objectionToIdle = (idleMs: number, { id, cacheMinutes }: Served, max: SessionPolicy['sessions']['max_idle']): string | null => {
+  const isOver = (minutes: number): boolean => idleMs > minutes * 60_000
+  if (max !== 'auto') return isOver(max) ? `idle for more than ${max} minutes` : null
+  if (cacheMinutes === 0) return `the provider of ${id} keeps no cache`
+  if (cacheMinutes === undefined) return isOver(UNKNOWN_MINUTES) ? `idle for more than ${UNKNOWN_MINUTES} minutes` : null
+  return isOver(cacheMinutes) ? `idle for more than the ${cacheMinutes} minutes that the provider of ${id} keeps its cache` : null
 }

@@ -19,10 +19,16 @@ const session = {
   reviewer: z.enum(['run', 'turn']).describe('run: the reviewer keeps its session through the run; turn: it starts anew each turn.'),
   fixer: z.enum(['run', 'cycle']).describe('run: the fixer keeps its session through the run; cycle: it starts anew each round.'),
   max_idle: z
-    .int()
-    .min(1)
-    .max(7 * 24 * 60)
-    .describe('Minutes after which a session that was not used is not resumed: the model no longer has it in its cache.'),
+    .union([
+      z.enum(['auto']),
+      z
+        .int()
+        .min(1)
+        .max(7 * 24 * 60),
+    ])
+    .describe(
+      "Minutes after which a session that was not used is not resumed. auto: as long as the agent's provider keeps it in its cache; 60 where nobody can tell.",
+    ),
   max_tokens: z.int().min(1000).describe('Input tokens of a session past which it is not resumed.'),
 }
 
@@ -92,7 +98,7 @@ export const policy = z.strictObject({
     .strictObject({
       reviewer: session.reviewer.default('run'),
       fixer: session.fixer.default('run'),
-      max_idle: session.max_idle.default(60),
+      max_idle: session.max_idle.default('auto'),
       max_tokens: session.max_tokens.default(150_000),
     })
     .prefault({}),

@@ -100,6 +100,23 @@ describe('a run of three rounds', () => {
   })
 })
 
+describe('a session that lies idle', () => {
+  const hour = { REVIEWLOOP_BEDROCK_CACHE: '1h' }
+  it.each([
+    ['within the cache of 5 minutes is resumed', {}, 2, 'resumed', 'session of the turn before'],
+    ['past it is not, and the record says why', {}, 3, 'started', 'idle for more than the 5 minutes that the provider of bedrock keeps'],
+    ['within a cache of an hour is resumed', hour, 20, 'resumed', 'session of the turn before'],
+    ['past that is not', hour, 31, 'started', 'idle for more than the 60 minutes'],
+    ['without a cache is not resumed at all', { REVIEWLOOP_BEDROCK_CACHE: 'off' }, 1, 'started', 'keeps no cache'],
+  ])('%s', async (_what, settings, minutes, mode, why) => {
+    const { record, requests, state } = await threeRounds({ settings, stepMs: minutes * 60_000 })
+    expect(state.verdict).toMatchObject({ reason: 'certified' })
+    expect(record.turns[2]).toMatchObject({ role: 'reviewer', mode, why: expect.stringContaining(why) as string })
+    const raw = requests.get(3)?.requests[0]?.raw ?? ''
+    expect(raw.includes('you come to it without a memory of the rounds before')).toBe(mode === 'started')
+  })
+})
+
 describe('a session that is dead', () => {
   const damage = (how: (objects: Map<string, Uint8Array>, key: string) => void) => ({
     before: (step: string, ports: Awaited<ReturnType<typeof bedrockRun>>['ports'], { turn }: { turn: number }) => {

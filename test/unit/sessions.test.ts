@@ -34,11 +34,13 @@ const choose = (
     cycle?: number
     now?: number
     resume?: boolean
+    cacheMinutes?: number
   } = {},
 ) => {
-  const { role = 'fixer', settings = {}, session = stored(), fingerprints = [], cycle = 1, now = T0, resume = true } = options
+  const { role = 'fixer', settings = {}, session = stored(), fingerprints = [], cycle = 1, now = T0, resume = true, cacheMinutes } = options
   const agent = new FakeAgent()
   agent.capabilities = { ...agent.capabilities, resume }
+  if (cacheMinutes !== undefined) Object.assign(agent, { cacheMinutes })
   return attachment({ role, agent, policy: policy.parse(settings), item: { session, fingerprints }, cycle, now })
 }
 
@@ -68,6 +70,23 @@ describe('which session a turn gets', () => {
     ['a fixer’s does not', { settings: { sessions: { reviewer: 'turn' } } }, { use: 'resume' }],
     ['it was idle up to the bound', { now: T0 + 60 * MINUTE }, { use: 'resume' }],
     ['it was idle past it', { now: T0 + 60 * MINUTE + 1 }, { use: 'start', why: 'idle for more than 60 minutes' }],
+    ['it was idle as long as the provider keeps it', { cacheMinutes: 5, now: T0 + 5 * MINUTE }, { use: 'resume' }],
+    [
+      'it was idle for longer than that',
+      { cacheMinutes: 5, now: T0 + 5 * MINUTE + 1 },
+      { use: 'start', why: 'idle for more than the 5 minutes that the provider of fake keeps its cache' },
+    ],
+    ['the provider keeps nothing', { cacheMinutes: 0 }, { use: 'start', why: 'the provider of fake keeps no cache' }],
+    [
+      'a bound that was set holds, whatever the provider does',
+      { cacheMinutes: 0, settings: { sessions: { max_idle: 90 } }, now: T0 + 90 * MINUTE },
+      { use: 'resume' },
+    ],
+    [
+      'and the other way',
+      { cacheMinutes: 60, settings: { sessions: { max_idle: 5 } }, now: T0 + 6 * MINUTE },
+      { use: 'start', why: 'idle for more than 5 minutes' },
+    ],
     ['it grew past its bound', { session: stored({ tokens: 150_001 }) }, { use: 'start', why: 'grown to more than 150000 tokens' }],
     ['nobody knows how much it grew', { session: stored({ tokens: null }) }, { use: 'resume' }],
     ['it has expired', { session: stored({ expiresAt: iso(T0) }) }, { use: 'start', why: 'the stored session has expired' }],

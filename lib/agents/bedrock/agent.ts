@@ -22,6 +22,7 @@ export interface BedrockOptions extends Omit<Connection, 'region'> {
 }
 
 const CALL_MS = 60_000
+const CACHE_MINUTES = { '5m': 5, '1h': 60, off: 0 } as const
 
 /** The version names the model: what one has thought is not another's to go on with. */
 export const createBedrockAgent = (settings: BedrockSettings, options: BedrockOptions = {}): Agent => {
@@ -30,6 +31,7 @@ export const createBedrockAgent = (settings: BedrockSettings, options: BedrockOp
   const agent = { id: 'bedrock', version: `${PROMPTS_VERSION}, ${settings.model}` }
   return {
     ...agent,
+    cacheMinutes: CACHE_MINUTES[settings.cache],
     capabilities: { resume: true, ownIds: true, structuredOutput: settings.strict, checkpoint: true, edits: true },
     run: (turn) => serve(turn, { agent, settings, call, pace: new Pace(turn.deadline, callMs, now) }),
   }
