@@ -3,13 +3,14 @@ import { join } from 'node:path'
 import { App, Validations } from 'aws-cdk-lib'
 import { AwsSolutionsChecks } from 'cdk-nag'
 import { ROOT, writeBundles } from '../lib/infra/bundling.ts'
+import { deploymentDocument } from '../lib/infra/deployment-document.ts'
 import { readSettings } from '../lib/infra/settings.ts'
 import { ReviewloopStack } from '../lib/infra/stack.ts'
 
 const app = new App({ analyticsReporting: false })
 const named: unknown = app.node.tryGetContext('settings')
 const settings = readSettings(typeof named === 'string' ? named : join(ROOT, 'examples/deployment.json'))
-const bundles = await writeBundles(join(ROOT, 'dist/functions'))
+const bundles = await writeBundles(join(ROOT, 'dist/functions'), deploymentDocument(settings))
 new ReviewloopStack(app, `reviewloop-${settings.stage}`, { settings, bundles })
 Validations.of(app).addPlugins(new AwsSolutionsChecks(app))
 app.synth()

@@ -47,8 +47,6 @@ export const ENV = {
   bucket: 'REVIEWLOOP_BUCKET',
   /** ARN of the state machine (start, decide, record-failure). */
   machine: 'REVIEWLOOP_MACHINE',
-  /** JSON list of the repositories that may be reviewed (start). */
-  repositories: 'REVIEWLOOP_REPOSITORIES',
   /** Name of the secret that holds the git token (prepare, publish, start). */
   gitTokenSecret: 'REVIEWLOOP_GIT_TOKEN_SECRET',
   /** The git token itself: the command line, and tests. Never set on a deployed function. */

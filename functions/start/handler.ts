@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { type AllowedRepository, startBody, startFromDoor } from '../../lib/loop/door.ts'
+import { startBody, startFromDoor } from '../../lib/loop/door.ts'
+import type { Ports } from '../../lib/loop/ports.ts'
 import type { StartPorts } from '../../lib/loop/start.ts'
 import { runOf } from '../../lib/loop/view.ts'
 import { parseEvent } from '../../lib/runtime/event.ts'
@@ -13,19 +14,19 @@ const UNATTENDED = { ask: 'never' } as const
 
 /** The one way to start a run: POST /runs, and the schedules. */
 export const handler =
-  (ports: StartPorts, allowed: readonly AllowedRepository[]) =>
+  (ports: StartPorts & Pick<Ports, 'deployment'>) =>
   async (event: unknown): Promise<unknown> => {
     const scheduled = scheduleEvent.safeParse(event)
     if (scheduled.success) {
       const body = { ...scheduled.data.schedule, overrides: { ...UNATTENDED, ...scheduled.data.schedule.overrides } }
-      const { run, started } = await startFromDoor(ports, { body, startedBy: 'schedule', allowed })
+      const { run, started } = await startFromDoor(ports, { body, startedBy: 'schedule' })
       return { runId: run.runId, started }
     }
     return answering(async () => {
       const request = parseEvent(httpEvent, event)
       const body = parseEvent(startBody, jsonBody(request))
       const startedBy = request.requestContext.authorizer?.iam?.userArn ?? 'api'
-      const { run, started } = await startFromDoor(ports, { body, startedBy, allowed })
+      const { run, started } = await startFromDoor(ports, { body, startedBy })
       return json(started ? 201 : 200, { ...runOf(run), started }, { location: `/runs/${run.runId}` })
     })
   }

@@ -1,7 +1,6 @@
-import * as z from 'zod'
 import { remoteHeads } from '../../lib/forge/remote-refs.ts'
-import { allowedRepository } from '../../lib/loop/door.ts'
 import { ENV } from '../../lib/names.ts'
+import { readDeployment } from '../../lib/runtime/deployment.ts'
 import { makeEffects } from '../../lib/runtime/effects.ts'
 import { requireEnv } from '../../lib/runtime/environment.ts'
 import { readGitToken } from '../../lib/runtime/git-token.ts'
@@ -10,18 +9,14 @@ import { makeExecutions } from '../../lib/runtime/machine.ts'
 import { makeRuns, makeSessions } from '../../lib/runtime/tables.ts'
 import { handler as start } from './handler.ts'
 
-const allowed = z.array(allowedRepository).parse(JSON.parse(requireEnv(ENV.repositories)))
-
 export const handler = lambda(
-  start(
-    {
-      runs: makeRuns(),
-      sessions: makeSessions(),
-      forge: remoteHeads(readGitToken),
-      executions: makeExecutions(),
-      effects: makeEffects(),
-      defaultAgents: requireEnv(ENV.agent).split(','),
-    },
-    allowed,
-  ),
+  start({
+    runs: makeRuns(),
+    sessions: makeSessions(),
+    forge: remoteHeads(readGitToken),
+    executions: makeExecutions(),
+    effects: makeEffects(),
+    defaultAgents: requireEnv(ENV.agent).split(','),
+    deployment: readDeployment(),
+  }),
 )

@@ -1,9 +1,10 @@
 /** The functions' files, as they go into zips and image. One place: the stack deploys them, tests load them, the bench weighs them. */
-import { cp, mkdir, rm } from 'node:fs/promises'
+import { cp, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type BuildOptions } from 'esbuild'
 import { FUNCTION_FOLDERS, type FunctionName, IMAGE_FUNCTIONS } from '../names.ts'
+import type { DeploymentDocument } from './deployment-document.ts'
 import { isImageFunction } from './functions.ts'
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -60,15 +61,20 @@ export const imageHandler = (name: FunctionName): string => `${FUNCTION_FOLDERS[
 /** Files of the image that no function imports: they are started by name, from beside the function. */
 const WORKERS = { 'lint-worker': 'lib/agents/lint/worker.ts' }
 
-/** Bundles one zip function into `folder`. Gives the bytes of its file. */
-export const writeZip = async (name: FunctionName, folder: string): Promise<number> => {
+/** What lib/runtime/deployment.ts reads from beside the code. */
+const writeDocument = (folder: string, deployment: DeploymentDocument): Promise<void> =>
+  writeFile(join(folder, 'deployment.json'), `${JSON.stringify(deployment, null, 2)}\n`)
+
+/** Bundles one zip function into `folder`, with the deployment's facts. Gives the bytes of its code. */
+export const writeZip = async (name: FunctionName, folder: string, deployment: DeploymentDocument): Promise<number> => {
   await rm(folder, { recursive: true, force: true })
   const { metafile } = await build({ ...zipOptions(name), outdir: folder, metafile: true })
+  await writeDocument(folder, deployment)
   return Object.values(metafile.outputs).reduce((sum, output) => sum + output.bytes, 0)
 }
 
 /** Lays out the context from which the image is built: the bundles, what `npm ci` needs, the Dockerfile. Nothing else gets near it. */
-export const writeImageContext = async (folder: string): Promise<void> => {
+export const writeImageContext = async (folder: string, deployment: DeploymentDocument): Promise<void> => {
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true })
   await build({
@@ -81,15 +87,16 @@ export const writeImageContext = async (folder: string): Promise<void> => {
     outdir: join(folder, 'code'),
     outExtension: { '.js': '.mjs' },
   })
+  await writeDocument(join(folder, 'code'), deployment)
   for (const file of ['package.json', 'package-lock.json', '.npmrc']) await cp(join(ROOT, file), join(folder, file))
   await cp(here('image/Dockerfile'), join(folder, 'Dockerfile'))
 }
 
 /** Bundles everything below `out`. */
-export const writeBundles = async (out: string): Promise<Bundles> => {
+export const writeBundles = async (out: string, deployment: DeploymentDocument): Promise<Bundles> => {
   const zip = (name: FunctionName): string => join(out, 'zip', FUNCTION_FOLDERS[name])
   const zips = (Object.keys(FUNCTION_FOLDERS) as FunctionName[]).filter((name) => !isImageFunction(name))
   const image = join(out, 'image')
-  await Promise.all([...zips.map((name) => writeZip(name, zip(name))), writeImageContext(image)])
+  await Promise.all([...zips.map((name) => writeZip(name, zip(name), deployment)), writeImageContext(image, deployment)])
   return { zip, image }
 }

@@ -37,7 +37,7 @@ export const SIZES: Record<FunctionName, FunctionSize> = {
   RecordFailure: { ...small, env: ['sessionsTable', 'runsTable', 'machine'] },
   Close: { ...small, timeout: 300, env: stores },
   // An HTTP API waits 30 seconds for an answer.
-  Start: { ...small, timeout: 29, env: ['sessionsTable', 'runsTable', 'machine', 'repositories', 'agent', 'gitTokenSecret'] },
+  Start: { ...small, timeout: 29, env: ['sessionsTable', 'runsTable', 'machine', 'agent', 'gitTokenSecret'] },
   Show: { ...small, timeout: 29, env: ['runsTable'] },
 }
 

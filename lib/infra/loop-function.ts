@@ -25,10 +25,7 @@ export interface LoopFunctionProps {
   deadLetters?: Queue
 }
 
-/** Lambda takes 4 KB of environment in all. */
-const MOST_ENVIRONMENT = 3500
-
-/** Properties of a function, with its role and log group made in `scope`. Throws where the settings do not fit into the environment. */
+/** Properties of a function, with its role and log group made in `scope`. */
 export const functionOptions = (scope: Construct, props: LoopFunctionProps): FunctionOptions => {
   const { name, settings } = props
   const size = SIZES[name]
@@ -67,17 +64,11 @@ const allow = (scope: Construct, role: Role, { name, settings, tables, artifacts
 }
 
 const environment = (scope: Construct, { name, settings, tables, artifacts }: LoopFunctionProps): Record<string, string> => {
-  const repositories = JSON.stringify(settings.repositories.map(({ url, defaultBranch }) => ({ url, defaultBranch })))
-  if (repositories.length > MOST_ENVIRONMENT)
-    throw new Error(
-      `The ${settings.repositories.length} repositories do not fit into a function's environment (${repositories.length} characters, ${MOST_ENVIRONMENT} are allowed)`,
-    )
   const values: Partial<Record<keyof typeof ENV, string | undefined>> = {
     sessionsTable: tables.sessions.tableName,
     runsTable: tables.runs.tableName,
     bucket: artifacts.bucket.bucketName,
     machine: machineArn(scope, settings.stage),
-    repositories,
     gitTokenSecret: settings.gitTokenSecret,
     agent: settings.agents.join(','),
   }

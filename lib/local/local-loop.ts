@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { createAgents } from '../agents/registry.ts'
 import { gitForge } from '../forge/git-forge.ts'
 import { recordLostExecution } from '../loop/record-failure.ts'
+import { type Deployment, NO_DEPLOYMENT } from '../loop/deployment.ts'
 import type { Effects, Ports } from '../loop/ports.ts'
 import { redact } from '../loop/redact.ts'
 import { ENV, type TaskState } from '../names.ts'
@@ -31,6 +32,8 @@ export interface LoopOptions {
   scenario?: string | undefined
   /** Agents where neither the settings nor the request name any. */
   agents?: readonly string[] | undefined
+  /** Facts of a deployment that this engine stands in for; absent: any repository, no bound. */
+  deployment?: Deployment | undefined
   /** Milliseconds between retries, in place of those of the definition: for tests. */
   retryInterval?: number
   /** What stands between the use cases and the adapters: for tests. */
@@ -91,6 +94,7 @@ export const openLoop = async (folder: DataFolder, options: LoopOptions): Promis
     executions: engine,
     effects: effectsOf(folder.id, options.onLog),
     defaultAgents: options.agents ?? DEFAULT_AGENTS,
+    deployment: options.deployment ?? NO_DEPLOYMENT,
   }
   const ports = options.ports?.(adapters) ?? adapters
   return { folder, ports, engine, close: () => client.destroy() }

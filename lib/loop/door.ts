@@ -1,14 +1,11 @@
 /** The doors: what a caller may ask for, made into a canonical request. The forge is asked for every commit. */
 import * as z from 'zod'
+import { repositoryOf } from './deployment.ts'
 import { LoopError } from './errors.ts'
 import type { Ports } from './ports.ts'
 import { commitId, type RunRequest, runRequest } from './run.ts'
 import { normaliseRepository, runIdOf } from './run-id.ts'
 import { startRun, type Started, type StartPorts } from './start.ts'
-
-/** A repository that the deployment may review. */
-export const allowedRepository = z.object({ url: z.string().min(1), defaultBranch: z.string().min(1) })
-export type AllowedRepository = z.infer<typeof allowedRepository>
 
 const branchName = z.string().min(1).max(255)
 
@@ -31,12 +28,11 @@ export type StartBody = z.infer<typeof startBody>
  * Errors: RepositoryNotAllowed, BranchGone, NotTheBranchHead, and those of `startRun`.
  */
 export const startFromDoor = async (
-  ports: StartPorts,
-  input: { body: StartBody; startedBy: string; allowed: readonly AllowedRepository[] },
+  ports: StartPorts & Pick<Ports, 'deployment'>,
+  { body, startedBy }: { body: StartBody; startedBy: string },
 ): Promise<Started> => {
-  const { body, startedBy } = input
   const url = normaliseRepository(body.repository)
-  const allowed = input.allowed.find((entry) => normaliseRepository(entry.url) === url)
+  const allowed = repositoryOf(ports.deployment, url)
   if (!allowed) throw new LoopError('RepositoryNotAllowed', `${url} is not a repository of this deployment.`)
   const head = await headOf(ports, url, body.branch)
   if (body.head && body.head !== head)

@@ -1,6 +1,7 @@
 /** Ports of the loop to the stores, the forge and the engine. Adapters: lib/stores/, lib/forge/, lib/local/, lib/runtime/. */
 import type { TurnRole } from '../names.ts'
 import type { Agents } from './agent.ts'
+import type { Deployment } from './deployment.ts'
 import type { BranchItem, RunItem, TurnItem } from './items.ts'
 import type { TurnRecord } from './record.ts'
 import type { RunState } from './run.ts'
@@ -93,6 +94,7 @@ export interface Ports {
   effects: Effects
   /** Agents of the deployment where the policy names none. */
   defaultAgents: readonly string[]
+  deployment: Deployment
 }
 
 /** What an invocation is given: until when it may run, and what stops it. */

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { imageHandler, writeImageContext } from '../../lib/infra/bundling.ts'
+import { deploymentDocument } from '../../lib/infra/deployment-document.ts'
 import { runState } from '../../lib/loop/run.ts'
 import { ENV, FUNCTION_FOLDERS, IMAGE_FUNCTIONS } from '../../lib/names.ts'
 import { awsStandIn, type StandIn } from '../support/aws-stand-in.ts'
@@ -14,7 +15,7 @@ import { makeChange } from '../support/git-repository.ts'
 import { imageWorld, type ImageWorld } from '../support/image-world.ts'
 import { startModelServer, type ModelServer } from '../support/model-server/bedrock.ts'
 import { plainModel } from '../support/model-server/plain-model.ts'
-import { environmentOf, synthesize } from '../support/template.ts'
+import { environmentOf, exampleSettings, synthesize } from '../support/template.ts'
 
 const template = synthesize()
 let folder: string
@@ -25,7 +26,7 @@ let aws: StandIn
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'reviewloop-image-'))
   root = join(folder, 'task')
-  await writeImageContext(join(folder, 'context'))
+  await writeImageContext(join(folder, 'context'), deploymentDocument(exampleSettings()))
   built = await buildWithoutDocker(join(folder, 'context'), root)
   aws = await awsStandIn()
 }, 300_000)
@@ -37,7 +38,9 @@ afterAll(async () => {
 test('the context holds what the image needs and nothing else', async () => {
   expect((await readdir(join(folder, 'context'))).toSorted()).toEqual(['.npmrc', 'Dockerfile', 'code', 'package-lock.json', 'package.json'])
   const code = await readdir(join(folder, 'context/code'))
-  expect(code.toSorted()).toEqual([...IMAGE_FUNCTIONS.map((name) => `${FUNCTION_FOLDERS[name]}.mjs`), 'lint-worker.mjs'].toSorted())
+  expect(code.toSorted()).toEqual(
+    [...IMAGE_FUNCTIONS.map((name) => `${FUNCTION_FOLDERS[name]}.mjs`), 'deployment.json', 'lint-worker.mjs'].toSorted(),
+  )
   const sizes = await Promise.all(code.map(async (file) => (await stat(join(folder, 'context/code', file))).size))
   expect(Math.max(...sizes)).toBeLessThan(2_000_000)
 })

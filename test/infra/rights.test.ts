@@ -15,24 +15,28 @@ import { servedId, usageOf } from '../support/fake-agent.ts'
 import { FakeWorkspaces } from '../support/fake-workspace.ts'
 import { type Guard, guard } from '../support/guarded-ports.ts'
 import { asker } from '../support/iam.ts'
-import { makePorts, stateOf } from '../support/ports.ts'
+import { deploymentOf, makePorts, stateOf } from '../support/ports.ts'
 import { synthesize } from '../support/template.ts'
 
 const FUNCTIONS = Object.keys(ACCESS) as FunctionName[]
 const wakes = FUNCTIONS.filter((name) => ACCESS[name].machine.includes('SendTaskSuccess'))
 const guarded: Guard = guard(asker(synthesize()), wakes)
 
-const makeLoop = () => makePorts({ workspaces: new FakeWorkspaces({ base: { 'a.js': 'one\n' }, head: { 'a.js': 'one\nbad\n' } }) })
-type Loop = ReturnType<typeof makeLoop>
-
 const REPOSITORY = { url: 'https://git.example/team/project', defaultBranch: 'main' }
+
+const makeLoop = () =>
+  makePorts({
+    deployment: deploymentOf(REPOSITORY.url),
+    workspaces: new FakeWorkspaces({ base: { 'a.js': 'one\n' }, head: { 'a.js': 'one\nbad\n' } }),
+  })
+type Loop = ReturnType<typeof makeLoop>
 
 /** Through the function's own handler, as the API calls it. */
 const start = async (ports: Loop, head = 'a'.repeat(40)): Promise<RunState> => {
   ports.forge.head = head
   const body = { repository: REPOSITORY.url, branch: 'feature', overrides: { ask_hours: MAX_PARK_DAYS * 24 } }
   const event = { requestContext: { http: { method: 'POST', path: '/runs' } }, body: JSON.stringify(body) }
-  const answer = (await startHandler(guarded.for(ports, 'Start'), [REPOSITORY])(event)) as { statusCode: number; body: string }
+  const answer = (await startHandler(guarded.for(ports, 'Start'))(event)) as { statusCode: number; body: string }
   expect(answer.statusCode).toBe(201)
   const { run } = JSON.parse(answer.body) as { run: { runId: string } }
   return stateOf({ runId: run.runId, next: 'Prepare', commit: head })
@@ -125,7 +129,7 @@ beforeAll(async () => {
 test('a schedule starts a run of its branch against the default branch, and is shown the run there is', async () => {
   const ports = makeLoop()
   const scheduled = { schedule: { repository: REPOSITORY.url, branch: 'develop', base: 'main' } }
-  const call = () => startHandler(guarded.for(ports, 'Start'), [REPOSITORY])(scheduled)
+  const call = () => startHandler(guarded.for(ports, 'Start'))(scheduled)
   expect(await call()).toMatchObject({ started: true })
   expect(await call()).toMatchObject({ started: false })
   const [run] = ports.runs.runItems.values()

@@ -4,7 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { ROOT } from '../../lib/infra/bundling.ts'
+import { deploymentDocument } from '../../lib/infra/deployment-document.ts'
 import { parseSettings, readSettings } from '../../lib/infra/settings.ts'
+import { deployment } from '../../lib/loop/deployment.ts'
+import { exampleSettings } from '../support/template.ts'
 
 const repository = { url: 'https://git.example/one.git', defaultBranch: 'main' }
 const valid = { stage: 'test', repositories: [repository] }
@@ -19,6 +22,13 @@ test('defaults are filled in', () => {
   expect(parseSettings(valid, 'x')).toMatchObject({ agents: ['lint'], retention: { workDays: 90, recordDays: 400, logDays: 90 } })
   const schedule = { expression: 'rate(1 day)', branch: 'develop' }
   expect(parseSettings({ ...valid, repositories: [{ ...repository, schedule }] }, 'x').repositories[0]?.schedule?.timezone).toBe('UTC')
+})
+
+test('what the functions are told fits what they read', () => {
+  const { stage, repositories } = exampleSettings()
+  const read = deployment.parse(JSON.parse(JSON.stringify(deploymentDocument(exampleSettings()))))
+  expect(read).toMatchObject({ stage, repositories: repositories.map(({ url, defaultBranch }) => ({ url, defaultBranch })) })
+  expect(read.repositories[0]?.triggers.schedule).toMatchObject({ branch: 'develop' })
 })
 
 test.each([

@@ -118,14 +118,6 @@ test('functions without a git token secret are not told of one', () => {
   expect(environmentOf(template, 'Prepare')[ENV.gitTokenSecret]).toBe(SECRET)
 })
 
-test('more repositories than an environment holds are refused at synth', () => {
-  const repositories = Array.from({ length: 60 }, (_, n) => ({
-    url: `https://git.example/a-long-name-for-a-repository-${n}.git`,
-    defaultBranch: 'main',
-  }))
-  expect(() => synthesize(exampleSettings({ repositories }))).toThrow('The 60 repositories do not fit into a function')
-})
-
 test('the machine is a Standard one under the name that functions build its ARN from; its log holds no data of runs', () => {
   const [, machine] = only(template, 'AWS::StepFunctions::StateMachine')
   expect(machine.Properties).toMatchObject({

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { deflateRawSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { writeZip } from '../../lib/infra/bundling.ts'
+import { deploymentDocument } from '../../lib/infra/deployment-document.ts'
 import { isImageFunction } from '../../lib/infra/functions.ts'
 import { ENV, FUNCTION_FOLDERS, type FunctionName } from '../../lib/names.ts'
 import { awsStandIn, type StandIn } from '../support/aws-stand-in.ts'
@@ -16,14 +17,15 @@ import { environmentOf, exampleSettings, synthesize } from '../support/template.
 const ZIPS = (Object.keys(FUNCTION_FOLDERS) as FunctionName[]).filter((name) => !isImageFunction(name))
 // A port that nobody listens on: the forge cannot be reached, and no other machine is asked.
 const REPOSITORY = 'https://127.0.0.1:9/one.git'
-const template = synthesize(exampleSettings({ repositories: [{ url: REPOSITORY, defaultBranch: 'main' }] }))
+const settings = exampleSettings({ repositories: [{ url: REPOSITORY, defaultBranch: 'main' }] })
+const template = synthesize(settings)
 
 let folder: string
 let aws: StandIn
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'reviewloop-zips-'))
   aws = await awsStandIn()
-  await Promise.all(ZIPS.map((name) => writeZip(name, join(folder, name))))
+  await Promise.all(ZIPS.map((name) => writeZip(name, join(folder, name), deploymentDocument(settings))))
 })
 afterAll(async () => {
   await aws[Symbol.asyncDispose]()

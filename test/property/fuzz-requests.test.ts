@@ -1,7 +1,7 @@
 /** Whatever is asked for at a door: a run, or an error of the catalogue, and then nothing was stored. */
 import * as fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
-import { type AllowedRepository, startBody, startFromDoor } from '../../lib/loop/door.ts'
+import { startBody, startFromDoor } from '../../lib/loop/door.ts'
 import { isErrorName, LoopError } from '../../lib/loop/errors.ts'
 import { runRequest, runState, type RunRequest } from '../../lib/loop/run.ts'
 import { branchKeyOf, normaliseRepository, runIdOf } from '../../lib/loop/run-id.ts'
@@ -10,7 +10,7 @@ import { parseEvent, parseState } from '../../lib/runtime/event.ts'
 import { answering, httpEvent, json, jsonBody } from '../../lib/runtime/http.ts'
 import { branchRef, parseAddress } from '../../lib/workspace/address.ts'
 import { scaled } from '../support/hostile.ts'
-import { BASE, HEAD, makePorts, stateOf } from '../support/ports.ts'
+import { BASE, deploymentOf, HEAD, makePorts, stateOf } from '../support/ports.ts'
 import { requestOf } from '../support/runs.ts'
 
 // A guard against hanging, and nothing else.
@@ -131,7 +131,7 @@ test('anything as an address is one of three kinds, or BadRequest without what i
 })
 
 test('anything as the body of POST /runs gets an answer of the API', async () => {
-  const allowed: AllowedRepository[] = [{ url: 'https://host/x', defaultBranch: 'main' }]
+  const deployment = deploymentOf('https://host/x')
   const body = fc.oneof(
     fc.json({ maxDepth: 3 }),
     fc.string({ maxLength: 60 }),
@@ -148,8 +148,8 @@ test('anything as the body of POST /runs gets an answer of the API', async () =>
       const event = httpEvent.parse({ requestContext: { http: { method: 'POST', path: '/runs' } }, body: text, isBase64Encoded })
       const answer = await answering(async () => {
         const given = parseEvent(startBody, jsonBody(event))
-        const ports = makePorts()
-        const { run } = await startFromDoor(ports, { body: given, startedBy: 'test', allowed })
+        const ports = makePorts({ deployment })
+        const { run } = await startFromDoor(ports, { body: given, startedBy: 'test' })
         return json(202, { run: run.runId })
       })
       expect(answer.statusCode).not.toBe(500)

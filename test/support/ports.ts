@@ -1,5 +1,6 @@
 /** Everything a use case needs, in memory; a test puts its own in where it cares. */
 import type { RunItem } from '../../lib/loop/items.ts'
+import { type Deployment, deployment, NO_DEPLOYMENT } from '../../lib/loop/deployment.ts'
 import type { Executions, Forge, Invocation, Ports } from '../../lib/loop/ports.ts'
 import * as policies from '../../lib/loop/policy.ts'
 import type { TurnRecord } from '../../lib/loop/record.ts'
@@ -54,6 +55,7 @@ const makeFakes = () => {
     executions: new FakeExecutions(),
     effects: new FakeEffects(),
     defaultAgents: [agent.id],
+    deployment: NO_DEPLOYMENT,
     /** The one agent there is, unless the test brings its own. */
     agent,
   }
@@ -65,6 +67,10 @@ export const makePorts = <Own extends Partial<Ports> = object>(own: Own = {} as 
   ...makeFakes(),
   ...own,
 })
+
+/** A deployment of one repository. */
+export const deploymentOf = (url: string, change: object = {}): Deployment =>
+  deployment.parse({ repositories: [{ url, defaultBranch: 'main', ...change }] })
 
 export const invocationOf = (ports: { effects: { now(): number } }, change: Partial<Invocation> = {}): Invocation => ({
   deadline: ports.effects.now() + 14 * 60_000,

@@ -3,7 +3,7 @@ import { startFromDoor, nextAttempt } from '../../lib/loop/door.ts'
 import type { BranchItem, RunItem } from '../../lib/loop/items.ts'
 import { runIdOf } from '../../lib/loop/run-id.ts'
 import { startRun } from '../../lib/loop/start.ts'
-import { BASE, makePorts } from '../support/ports.ts'
+import { BASE, deploymentOf, makePorts } from '../support/ports.ts'
 import { aRun, requestOf } from '../support/runs.ts'
 
 const OTHER = 'c'.repeat(40)
@@ -188,27 +188,27 @@ describe('starting a run', () => {
 })
 
 describe('the doors', () => {
-  const allowed = [{ url: 'https://git.example/team/project.git', defaultBranch: 'main' }]
+  const deployment = deploymentOf('https://git.example/team/project.git')
   const body = { repository: 'https://git.example/team/project', branch: 'feature', again: false }
 
   it('asks the forge for every commit', async () => {
-    const ports = makePorts()
-    const { run } = await startFromDoor(ports, { body, startedBy: 'api', allowed })
+    const ports = makePorts({ deployment })
+    const { run } = await startFromDoor(ports, { body, startedBy: 'api' })
     expect(run.request).toMatchObject({ repository: 'https://git.example/team/project', head: ports.forge.head, base: BASE })
   })
 
   it('refuses a repository that the deployment does not name', async () => {
-    const ports = makePorts()
+    const ports = makePorts({ deployment })
     const elsewhere = { ...body, repository: 'https://git.example/other/project' }
-    await expect(startFromDoor(ports, { body: elsewhere, startedBy: 'api', allowed })).rejects.toMatchObject({
+    await expect(startFromDoor(ports, { body: elsewhere, startedBy: 'api' })).rejects.toMatchObject({
       name: 'RepositoryNotAllowed',
     })
     expect(ports.runs.runItems.size).toBe(0)
   })
 
   it('a late redelivery of an old head starts nothing', async () => {
-    const ports = makePorts()
-    await expect(startFromDoor(ports, { body: { ...body, head: OTHER }, startedBy: 'api', allowed })).rejects.toMatchObject({
+    const ports = makePorts({ deployment })
+    await expect(startFromDoor(ports, { body: { ...body, head: OTHER }, startedBy: 'api' })).rejects.toMatchObject({
       name: 'NotTheBranchHead',
     })
   })

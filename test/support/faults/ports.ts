@@ -1,4 +1,5 @@
 /** The adapters as one process has them: each call is an effect, which the seed may let fail, and what took is shown to the monitor. */
+import { NO_DEPLOYMENT } from '../../../lib/loop/deployment.ts'
 import type { Executions, ItemStore, Ports } from '../../../lib/loop/ports.ts'
 import type { Workspace, Workspaces } from '../../../lib/loop/workspace.ts'
 import { seededAgent } from './agent.ts'
@@ -107,6 +108,7 @@ export const faultyPorts = (world: World, life: Life, adapters: Ports, engine: E
       log: (level, message, facts = {}) => monitor.read(`log of ${life.id}`, `${level} ${message} ${JSON.stringify(facts)}`),
     },
     defaultAgents: ['seeded'],
+    deployment: NO_DEPLOYMENT,
   }
 }
 

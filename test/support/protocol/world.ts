@@ -1,4 +1,5 @@
 /** One schedule's world: the clock, the stores, the forge, the executions, and the workers that are given all of it. */
+import { NO_DEPLOYMENT } from '../../../lib/loop/deployment.ts'
 import type { Agents } from '../../../lib/loop/agent.ts'
 import type { Invocation, Ports } from '../../../lib/loop/ports.ts'
 import { FakeWorkspaces } from '../fake-workspace.ts'
@@ -129,6 +130,7 @@ export class World {
       executions: this.executions.of(worker),
       effects: { now: () => this.now + worker.skew, nonce: () => this.nonce(), owner, log: () => undefined },
       defaultAgents: [this.agent.id],
+      deployment: NO_DEPLOYMENT,
     }
   }
 }
