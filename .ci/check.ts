@@ -19,6 +19,7 @@ const tool = (path: string, ...args: string[]): string[] => [process.execPath, j
 const STEPS: Record<string, string[]> = {
   test: ['npm', 'test'],
   'dynamodb-local': ['npm', 'run', 'test:dynamodb-local'],
+  agents: ['npm', 'run', 'test:agents'],
   lint: tool('oxlint/bin/oxlint', '-c', '.ci/oxlintrc.json', ...SOURCES),
   formatted: tool('oxfmt/bin/oxfmt', '-c', '.ci/oxfmtrc.json', '--check', ...FORMATTED),
   types: tool('typescript7/bin/tsc', '-p', '.'),
@@ -33,6 +34,7 @@ const STEPS: Record<string, string[]> = {
 const CI = [
   'test',
   'dynamodb-local',
+  'agents',
   'lint',
   'formatted',
   'types',

@@ -62,9 +62,15 @@ export const ENV = {
   bedrockCache: 'REVIEWLOOP_BEDROCK_CACHE',
   bedrockStrict: 'REVIEWLOOP_BEDROCK_STRICT',
   bedrockPrices: 'REVIEWLOOP_BEDROCK_PRICES',
+  /** Folder below whose node_modules the packages of the optional agents are installed. */
+  agents: 'REVIEWLOOP_AGENTS',
   /** The embedded engine's data folder. */
   data: 'REVIEWLOOP_DATA',
 } as const
+
+/** Agents whose packages are installed only where they are wanted. */
+export const OPTIONAL_AGENTS = ['claude', 'codex'] as const
+export type OptionalAgent = (typeof OPTIONAL_AGENTS)[number]
 
 /** Attributes of the tables. `Sessions` has a partition key only; `Runs` a partition and a sort key. */
 export const TABLE = {

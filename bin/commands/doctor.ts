@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
-import { createAgents } from '../../lib/agents/registry.ts'
+import { createAgents, optionalAgents } from '../../lib/agents/registry.ts'
 import { openDataFolder } from '../../lib/local/data-folder.ts'
 import { dataFolderPath } from '../../lib/local/data-path.ts'
 import { asLoopError } from '../../lib/loop/errors.ts'
@@ -19,6 +19,8 @@ interface Check {
   name: string
   /** Gives what was found; throws what is wrong. */
   look: () => Promise<string>
+  /** It can be done without. */
+  optional?: boolean
 }
 
 /** Whether `version` is at least `least`, both as numbers with dots. */
@@ -31,6 +33,7 @@ export const atLeast = (version: string, least: string): boolean => {
   return true
 }
 
+const WIDTH = 13
 const LEAST_NODE = '22.18'
 const LEAST_GIT = '2.39'
 
@@ -52,10 +55,14 @@ const dataFolder = async (flag: string | undefined): Promise<string> => {
   return folder.owned ? folder.path : `${folder.path}, in use by process ${folder.owner.pid}`
 }
 
-const lint = async (): Promise<string> => {
-  const [agent] = await createAgents().find(['lint'])
-  return `${agent.id} ${agent.version}`
+const agent = async (name: string): Promise<string> => {
+  const [found] = await createAgents().find([name])
+  return `${found.id} ${found.version}`
 }
+
+/** Why the one agent that was asked for is not there, without its name. */
+const reasonIn = ({ reasons }: Readonly<Record<string, unknown>>): string | null =>
+  Array.isArray(reasons) ? String(reasons[0]).replace(/^\S+: /, '') : null
 
 const settingsHere = async (): Promise<string> => {
   const root = await gitText(['rev-parse', '--show-toplevel'], { cwd: process.cwd() }).catch(() => null)
@@ -75,7 +82,8 @@ export const doctorCommand = (program: Command, done: (code: ExitCode) => void):
         { name: 'Node', look: node },
         { name: 'git', look: git },
         { name: 'data folder', look: () => dataFolder(flags.data) },
-        { name: 'agent lint', look: lint },
+        { name: 'agent lint', look: () => agent('lint') },
+        ...optionalAgents().map((name) => ({ name: `agent ${name}`, look: () => agent(name), optional: true })),
         { name: 'settings', look: settingsHere },
         {
           name: 'git token',
@@ -85,12 +93,14 @@ export const doctorCommand = (program: Command, done: (code: ExitCode) => void):
       ]
       const paint = paintFor(process.stdout)
       let wrong = 0
-      for (const { name, look } of checks) {
+      for (const { name, look, optional } of checks) {
         const line = await signOfLife(name, false, look).then(
-          (found) => `${paint('green', 'ok   ')} ${name.padEnd(12)} ${found}`,
+          (found) => `${paint('green', 'ok   ')} ${name.padEnd(WIDTH)} ${found}`,
           (error: unknown) => {
+            const { message, details } = asLoopError(error)
+            if (optional) return `${paint('dim', 'none ')} ${name.padEnd(WIDTH)} ${redact(reasonIn(details) ?? message)}`
             wrong++
-            return `${paint('red', 'wrong')} ${name.padEnd(12)} ${redact(asLoopError(error).message)}`
+            return `${paint('red', 'wrong')} ${name.padEnd(WIDTH)} ${redact(message)}`
           },
         )
         process.stdout.write(`${line}\n`)

@@ -28,6 +28,9 @@ const knownAgents = ({ scenario }: AgentOptions): ReadonlyMap<string, Known> =>
     ['scripted', { make: () => scripted(scenario), remedy: 'it plays a scenario file: name one' }],
   ])
 
+/** Those that can be done without: `lint` serves where there is none of them. */
+export const optionalAgents = (): string[] => [...knownAgents({}).keys()].filter((name) => name !== 'lint' && name !== 'scripted')
+
 const bedrock = async (): Promise<Agent> => {
   const [{ createBedrockAgent }, { readBedrockSettings }] = await Promise.all([
     import('./bedrock/agent.ts'),

@@ -1,6 +1,6 @@
 /** The functions' files, as they go into zips and image. One place: the stack deploys them, tests load them, the bench weighs them. */
 import { cp, mkdir, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type BuildOptions } from 'esbuild'
 import { FUNCTION_FOLDERS, type FunctionName, IMAGE_FUNCTIONS } from '../names.ts'
@@ -73,7 +73,7 @@ export const writeZip = async (name: FunctionName, folder: string, deployment: D
   return Object.values(metafile.outputs).reduce((sum, output) => sum + output.bytes, 0)
 }
 
-/** Lays out the context from which the image is built: the bundles, what `npm ci` needs, the Dockerfile. Nothing else gets near it. */
+/** Lays out the context from which the image is built: the bundles, what `npm ci` needs, what the optional agents need, the Dockerfile. Nothing else gets near it. */
 export const writeImageContext = async (folder: string, deployment: DeploymentDocument): Promise<void> => {
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true })
@@ -89,6 +89,9 @@ export const writeImageContext = async (folder: string, deployment: DeploymentDo
   })
   await writeDocument(join(folder, 'code'), deployment)
   for (const file of ['package.json', 'package-lock.json', '.npmrc']) await cp(join(ROOT, file), join(folder, file))
+  // What the optional agents need, as names and checksums; somebody may have installed it there.
+  const packages = join(ROOT, 'lib/agents/packages')
+  await cp(packages, join(folder, 'agents'), { recursive: true, filter: (file) => basename(file) !== 'node_modules' })
   await cp(here('image/Dockerfile'), join(folder, 'Dockerfile'))
 }
 

@@ -2,8 +2,11 @@
 import { Architecture, DockerImageCode, DockerImageFunction } from 'aws-cdk-lib/aws-lambda'
 import { Platform } from 'aws-cdk-lib/aws-ecr-assets'
 import { Construct } from 'constructs'
+import { OPTIONAL_AGENTS } from '../names.ts'
 import { imageHandler } from './bundling.ts'
 import { functionOptions, type LoopFunctionProps, nameInTemplate } from './loop-function.ts'
+
+const isOptional = (agent: string): boolean => (OPTIONAL_AGENTS as readonly string[]).includes(agent)
 
 export class TurnFunction extends Construct {
   readonly function: DockerImageFunction
@@ -17,6 +20,7 @@ export class TurnFunction extends Construct {
       code: DockerImageCode.fromImageAsset(props.code, {
         cmd: [imageHandler(props.name)],
         platform: Platform.LINUX_AMD64,
+        buildArgs: { AGENTS: props.settings.agents.filter(isOptional).join(' ') },
         assetName: 'reviewloop',
       }),
     })

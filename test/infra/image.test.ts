@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { imageHandler, writeImageContext } from '../../lib/infra/bundling.ts'
 import { deploymentDocument } from '../../lib/infra/deployment-document.ts'
 import { runState } from '../../lib/loop/run.ts'
-import { ENV, FUNCTION_FOLDERS, IMAGE_FUNCTIONS } from '../../lib/names.ts'
+import { ENV, FUNCTION_FOLDERS, IMAGE_FUNCTIONS, OPTIONAL_AGENTS } from '../../lib/names.ts'
 import { awsStandIn, type StandIn } from '../support/aws-stand-in.ts'
 import { invoke, runBeside, unloadable } from '../support/bare-node.ts'
 import { buildWithoutDocker, type Built } from '../support/dockerfile.ts'
@@ -36,7 +36,20 @@ afterAll(async () => {
 })
 
 test('the context holds what the image needs and nothing else', async () => {
-  expect((await readdir(join(folder, 'context'))).toSorted()).toEqual(['.npmrc', 'Dockerfile', 'code', 'package-lock.json', 'package.json'])
+  expect((await readdir(join(folder, 'context'))).toSorted()).toEqual([
+    '.npmrc',
+    'Dockerfile',
+    'agents',
+    'code',
+    'package-lock.json',
+    'package.json',
+  ])
+  expect((await readdir(join(folder, 'context/agents'))).toSorted()).toEqual([
+    ...OPTIONAL_AGENTS,
+    'install.sh',
+    'package-lock.json',
+    'package.json',
+  ])
   const code = await readdir(join(folder, 'context/code'))
   expect(code.toSorted()).toEqual(
     [...IMAGE_FUNCTIONS.map((name) => `${FUNCTION_FOLDERS[name]}.mjs`), 'deployment.json', 'lint-worker.mjs'].toSorted(),
@@ -49,6 +62,11 @@ test('the image has the Node of the zips, and git', () => {
   expect(built.from).toBe('public.ecr.aws/lambda/nodejs:24')
   expect(built.system.some((command) => command.startsWith('dnf install') && command.includes('git'))).toBe(true)
   expect(IMAGE_FUNCTIONS.map(imageHandler)).toContain(built.cmd[0])
+})
+
+test('what the optional agents need is not there unless it is asked for, and is looked for where it would be', async () => {
+  expect(await readdir(join(root, 'agents'))).not.toContain('node_modules')
+  expect(built.env).toEqual({ [ENV.agents]: join(root, 'agents') })
 })
 
 test('development packages and the Node of the registry stay out', async () => {

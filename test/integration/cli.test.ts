@@ -360,7 +360,9 @@ describe('around', () => {
     expect((await cli.run('init', '--force')).code).toBe(0)
   })
   test('doctor says what it found, and fails where something is wrong', async () => {
-    expect(await cli.run('doctor')).toMatchObject({ code: 0, stdout: expect.stringMatching(/ok +git +2\./) })
+    const found = await cli.run('doctor')
+    expect(found).toMatchObject({ code: 0, stdout: expect.stringMatching(/ok +git +2\./) })
+    expect(found.stdout).toMatch(/^none +agent bedrock +REVIEWLOOP_BEDROCK_MODEL is not set/m)
     await repository.write('.reviewloop.yaml', 'nonsense: 1\n')
     expect(await cli.run('doctor')).toMatchObject({ code: 4, stdout: expect.stringMatching(/wrong settings.*nonsense/) })
   })
