@@ -1,80 +1,8 @@
-/** Whole runs whose roles are the agent `bedrock` behind its real client: stores and working copies in memory, every turn an agent of its own. */
-import type { Agent, AgentTurn } from '../../../lib/loop/agent.ts'
-import type { RunRecord } from '../../../lib/loop/record.ts'
-import type { RunState } from '../../../lib/loop/run.ts'
-import { loadRecord } from '../../../lib/loop/run-record.ts'
-import type { Step } from '../../../lib/names.ts'
-import { takeStep } from '../drive.ts'
-import { FakeWorkspaces } from '../fake-workspace.ts'
-import { makePorts } from '../ports.ts'
-import { aRun } from '../runs.ts'
+/** Whole runs whose roles are the agent `bedrock` behind its real client. */
+import { agentRun, type AgentRun, type AgentRunOptions } from './agent-run.ts'
 import type { ModelRequest } from './bedrock.ts'
 import type { ModelBench } from './bedrock-agent.ts'
 
-const makeFakes = () => makePorts()
-type Fakes = ReturnType<typeof makeFakes>
-
-export interface BedrockRunOptions {
-  base?: Record<string, string>
-  head: Record<string, string>
-  /** Overrides of the request. */
-  overrides?: Record<string, unknown>
-  settings?: Record<string, string>
-  /** Before each step; may change what is stored. */
-  before?: (step: Step, ports: Fakes, state: RunState) => void
-  /** Every invocation stops at a checkpoint after its first call. */
-  oneCall?: boolean
-  /** ms between two steps; a minute, unless said. */
-  stepMs?: number
-}
-
-export interface BedrockRun {
-  state: RunState
-  steps: Step[]
-  record: RunRecord
-  /** The requests of each turn that was taken, by its number in the run. */
-  requests: Map<number, { role: AgentTurn['role']; requests: ModelRequest[] }>
-  ports: Fakes
-}
-
-/** Drives to an end, or to where a person is asked. */
-export const bedrockRun = async (bench: ModelBench, options: BedrockRunOptions): Promise<BedrockRun> => {
-  const { base = {}, head, overrides = {}, settings = {}, before, oneCall = false, stepMs = 60_000 } = options
-  const requests: BedrockRun['requests'] = new Map()
-  const makeAgent = (): Agent => {
-    let ahead = 0
-    const agent = bench.agent(settings, { now: () => ports.effects.now() + ahead })
-    return {
-      ...agent,
-      run: async (turn) => {
-        const seen = bench.server.requests.length
-        const progress = (): void => {
-          if (oneCall) ahead = 1e9
-        }
-        try {
-          return await agent.run({ ...turn, progress })
-        } finally {
-          const known = requests.get(turn.turn)?.requests ?? []
-          requests.set(turn.turn, { role: turn.role, requests: [...known, ...bench.server.requests.slice(seen)] })
-        }
-      },
-    }
-  }
-  const ports = makeFakes()
-  bench.server.cache.now = ports.effects.now
-  Object.assign(ports, {
-    workspaces: new FakeWorkspaces({ base, head }),
-    agents: { find: async () => [makeAgent()] },
-    defaultAgents: ['bedrock'],
-  })
-  const { state: start } = await aRun(ports, { overrides })
-  const steps: Step[] = []
-  let state = start
-  while (!['Done', 'Failed', 'Park'].includes(state.next)) {
-    before?.(state.next, ports, state)
-    steps.push(state.next)
-    state = await takeStep(ports, state)
-    ports.effects.advance(stepMs)
-  }
-  return { state, steps, record: await loadRecord(ports, state), requests, ports }
-}
+/** Drives to an end, or to where a person is asked. The provider's cache goes by the run's clock. */
+export const bedrockRun = (bench: ModelBench, options: AgentRunOptions): Promise<AgentRun<ModelRequest>> =>
+  agentRun(bench, options, { name: 'bedrock', clock: (now) => (bench.server.cache.now = now) })
