@@ -52,7 +52,8 @@ export const ACCESS: Record<FunctionName, Access> = {
     // A question that was answered before the run got here wakes it at once.
     machine: ['SendTaskSuccess'],
   },
-  Decide: { ...nothing, runs: [readWrite(RUN)], put: ['decisions'] },
+  // What a person declined is remembered by the branch at once.
+  Decide: { ...nothing, runs: [readWrite(RUN, BRANCH)], get: ['records'], put: ['decisions'] },
   Publish: {
     ...nothing,
     sessions: [read(...itemsOf(...TURN_ROLES))],

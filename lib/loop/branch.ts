@@ -1,5 +1,7 @@
 /** The branch item: one run a branch at a time, and what published runs left on the branch. */
+import { isDeepStrictEqual } from 'node:util'
 import { LoopError } from './errors.ts'
+import type { DeclinedFinding } from './finding.ts'
 import type { BranchItem } from './items.ts'
 import type { Effects, RunStore } from './ports.ts'
 
@@ -8,6 +10,9 @@ const KEEP_SECONDS = 400 * 24 * 3600
 const MOST_COMMITS = 200
 const MOST_RUNS = 20
 const MOST_FINDINGS = 500
+const MOST_DECLINED = 400
+/** Characters of a name: the whole of it stands in the run's record. */
+const MOST_NAME = 60
 const TRIES = 16
 
 const emptyBranch = (key: string): BranchItem => ({
@@ -19,10 +24,11 @@ const emptyBranch = (key: string): BranchItem => ({
   begun: false,
   published: [],
   fixed: [],
+  declined: [],
   ttl: 0,
 })
 
-export type BranchChange = Partial<Pick<BranchItem, 'active' | 'head' | 'begun' | 'published' | 'fixed'>>
+export type BranchChange = Partial<Pick<BranchItem, 'active' | 'head' | 'begun' | 'published' | 'fixed' | 'declined'>>
 
 /** As `changeRun`, for a branch; a branch that has no item yet is an empty one. Errors: StoreConflict, and what `change` throws. */
 export const changeBranch = async (
@@ -75,3 +81,30 @@ export const fixedInHistory = (branch: BranchItem | null, history: readonly stri
   const merged = new Set(branch?.published.filter((entry) => commits.has(entry.commit)).map((entry) => entry.run))
   return [...new Set(branch?.fixed.filter((entry) => merged.has(entry.run)).flatMap((entry) => entry.findings))]
 }
+
+/**
+ * Keeps what people declined on the branch, and forgets what they have asked for since. One that was declined in an earlier run is
+ * kept as theirs; only where its code is now is taken over. Past the bound the oldest are asked about again.
+ */
+export const rememberDeclined = async (
+  ports: { runs: RunStore; effects: Effects },
+  key: string,
+  { run, declined, wanted }: { run: string; declined: readonly DeclinedFinding[]; wanted: readonly string[] },
+): Promise<void> => {
+  if (!declined.length && !wanted.length) return
+  await changeBranch(ports, key, (branch) => {
+    const known = new Map(branch.declined.map((entry) => [entry.id, entry]))
+    for (const entry of declined) {
+      const before = known.get(entry.id)
+      const { severity, content } = entry
+      if (!before && entry.run !== run) continue
+      known.delete(entry.id)
+      known.set(entry.id, before && entry.run !== run ? { ...before, severity, content } : { ...entry, by: shortName(entry.by) })
+    }
+    for (const id of wanted) known.delete(id)
+    const next = [...known.values()].slice(-MOST_DECLINED)
+    return isDeepStrictEqual(next, branch.declined) ? null : { declined: next }
+  })
+}
+
+const shortName = (by: string | null): string | null => by && by.slice(0, MOST_NAME)

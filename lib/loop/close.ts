@@ -1,8 +1,9 @@
 /** State Close: the run item first, then the tombstones, then ids and transcripts. It may be run again at any point. */
 import { TURN_ROLES, type TurnRole } from '../names.ts'
 import { readBytes } from './artifact.ts'
-import { freeBranch } from './branch.ts'
+import { freeBranch, rememberDeclined } from './branch.ts'
 import { changeRun } from './current-run.ts'
+import { declinedIn } from './declined.ts'
 import { asLoopError, LoopError } from './errors.ts'
 import type { RunItem } from './items.ts'
 import type { Ports } from './ports.ts'
@@ -42,11 +43,14 @@ export const close = async (ports: ClosePorts, state: RunState): Promise<RunStat
     }
   })
   for (const role of TURN_ROLES) await bury(ports, state, role)
-  await writeReports(ports, run, state, patch)
+  const record = await recordOf(ports, run, state)
+  await writeReports(ports, run, record, patch)
   for (const role of TURN_ROLES) await ports.artifacts.deleteAll(`transcripts/${role}/${state.runId}/`)
   await ports.artifacts.deleteAll(`work/fixer/${state.runId}/`)
   const { repository, branch, head } = run.request
-  await freeBranch(ports, branchKeyOf(repository, branch ?? head), run.runId)
+  const key = branchKeyOf(repository, branch ?? head)
+  await rememberDeclined(ports, key, { run: run.runId, ...declinedIn(record, run.runId, run.decision) })
+  await freeBranch(ports, key, run.runId)
   await changeRun(ports, state.runId, (current) => {
     assertSpeaks(current, state)
     return current.closed ? null : { closed: true }
@@ -81,8 +85,8 @@ const recordOf = async (ports: ClosePorts, run: RunItem, state: RunState): Promi
 }
 
 /** Made from the ended item alone, so that writing them again writes the same bytes; what a Close that was cut off has written stands. */
-const writeReports = async (ports: ClosePorts, run: RunItem, state: RunState, patch: Uint8Array | null): Promise<void> => {
-  const report = makeReport({ run, record: await recordOf(ports, run, state) })
+const writeReports = async (ports: ClosePorts, run: RunItem, record: RunRecord, patch: Uint8Array | null): Promise<void> => {
+  const report = makeReport({ run, record })
   const texts = {
     json: `${JSON.stringify(report, null, 2)}\n`,
     md: renderMarkdown(report),

@@ -1,8 +1,10 @@
 /** Decisions: recording one (`decideRun`), and the state Decide that acts on what was recorded. */
 import { isDeepStrictEqual } from 'node:util'
 import { writeJson } from './artifact.ts'
+import { rememberDeclined } from './branch.ts'
 import { assertCurrent, changeRun, readRun } from './current-run.ts'
 import { type Answer, type Decision, givenAnswer } from './decision.ts'
+import { declinedIn } from './declined.ts'
 import { LoopError } from './errors.ts'
 import { normalisePath } from './findings.ts'
 import { firstIssue } from './issue.ts'
@@ -10,6 +12,7 @@ import type { RunItem } from './items.ts'
 import { advance } from './next-step.ts'
 import type { Ports } from './ports.ts'
 import { oneLine, redactAll } from './redact.ts'
+import { branchKeyOf } from './run-id.ts'
 import { loadRecord } from './run-record.ts'
 import type { RunState } from './run.ts'
 import { questionId } from './verdict.ts'
@@ -122,7 +125,19 @@ export const decide = async (ports: Pick<Ports, 'runs' | 'artifacts' | 'effects'
   const decision: Decision | null = run.decision?.question === id ? run.decision : null
   if (!decision) return { ...state, next: 'Park' }
   if (decision.answer.kind !== 'fix') return advance(state, { step: 'Decide', answer: decision.answer.kind, by: decision.by })
+  if (decision.answer.decline.length) await remember(ports, run, state, decision)
   const key = decisionKey(state.runId, id)
   await writeJson(ports.artifacts, key, decision)
   return advance({ ...state, decision: key }, { step: 'Decide', answer: 'fix', by: decision.by })
+}
+
+/** At once, and not only when the run ends: a newer head may take the branch before this one is closed. */
+const remember = async (
+  ports: Pick<Ports, 'runs' | 'artifacts' | 'effects'>,
+  { runId, request }: RunItem,
+  state: RunState,
+  decision: Decision,
+): Promise<void> => {
+  const { declined } = declinedIn(await loadRecord(ports, state), runId, decision)
+  await rememberDeclined(ports, branchKeyOf(request.repository, request.branch ?? request.head), { run: runId, declined, wanted: [] })
 }

@@ -26,8 +26,23 @@ export const finding = z.strictObject({
   action,
   /** True where the finding's line lies on an added line of the diff; false makes it a file-level finding. */
   inDiff: z.boolean(),
+  /** Fingerprint of the file's content, where the id holds no text of a line: a finding of the whole file. */
+  content: z.string().max(64).optional(),
 })
 export type Finding = z.infer<typeof finding>
+
+/** A finding that a person declined, as later runs on its branch remember it. */
+export const declinedFinding = z.strictObject({
+  id: finding.shape.id,
+  /** How bad it was: a worse one is asked about again. */
+  severity,
+  content: z.string().max(64).nullable(),
+  /** The run in which it was declined. */
+  run: z.string(),
+  by: z.string().nullable(),
+  at: z.iso.datetime(),
+})
+export type DeclinedFinding = z.infer<typeof declinedFinding>
 
 /** One thing that happened to a finding. */
 export const findingEvent = z.strictObject({

@@ -78,6 +78,9 @@ export const findingIds = (drafts: readonly Place[], lineText: LineText): string
   })
 }
 
+/** Id of a finding of a whole file: nothing of the file's text is in it. */
+export const wholeFileId = (file: string, rule: string): string => findingIds([{ file, rule }], () => null)[0] ?? ''
+
 /**
  * Checks what an agent or a person gave. Refused: a path that leaves the workspace, is a symlink or names no file of it or of the
  * diff. Kept as a finding of the whole file: a line that the change did not add, or past the file's end. A missing action is

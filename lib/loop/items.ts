@@ -2,6 +2,7 @@
 import * as z from 'zod'
 import { ROLES, TURN_ROLES, type Role } from '../names.ts'
 import { decision, question } from './decision.ts'
+import { declinedFinding } from './finding.ts'
 import { turnRecord, usage } from './record.ts'
 import { commitId, runId, runRequest, runState, verdict } from './run.ts'
 
@@ -120,6 +121,8 @@ export const branchItem = z.strictObject({
   published: z.array(z.strictObject({ commit: commitId, run: runId })),
   /** Ids of findings that published runs fixed: found again where the run's commits were merged, a person took the fix out. */
   fixed: z.array(z.strictObject({ run: runId, findings: z.array(z.string()) })),
+  /** What people declined on the branch: not raised again unless its code changes. */
+  declined: z.array(declinedFinding).default([]),
   ttl: z.int(),
 })
 export type BranchItem = z.infer<typeof branchItem>

@@ -77,7 +77,9 @@ const look = (
 
   if (finding.status === 'declined') {
     const worse = raised !== undefined && severityRank(raised.severity) < severityRank(finding.severity)
-    return worse ? tell(seen, { event: 'reopened', ...at }, { status: 'open', returned: true }) : finding
+    if (worse) return tell(seen, { event: 'reopened', ...at }, { status: 'open', returned: true })
+    // Other fixes of the run may have changed the file: what was declined is what the file is now.
+    return raised?.content === undefined ? finding : { ...finding, content: raised.content }
   }
   if (finding.status !== 'open') return isThere ? tell(seen, { event: 'reopened', ...at }, { status: 'open', leftUnfixed: left }) : finding
   if (isThere) return tell(seen, { event: 'still-open', ...at }, { leftUnfixed: left })

@@ -44,6 +44,7 @@ export const prepare = async (
       : [],
     fixedBefore: fixedInHistory(branch, history),
     messages,
+    declinedBefore: branch?.declined ?? [],
   })
   return advance({ ...state, source, policy: loopPolicyOf(policy) }, { step: 'Prepare', empty: fetched.empty })
 }

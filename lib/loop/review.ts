@@ -1,6 +1,7 @@
 /** States Review and Certify: one look at the change. A certifier is a reviewer without a session. */
 import type * as z from 'zod'
 import type { ReviewTask } from './agent.ts'
+import { markDeclined, withContent } from './declined.ts'
 import { NOT_REVIEWED, notReviewed } from './finding-policy.ts'
 import { checkFindings, normalisePath } from './findings.ts'
 import { declinedOf } from './hand-over.ts'
@@ -113,7 +114,8 @@ const accept = async (role: Looker, { input, turn }: Claimed, scene: Scene, outp
   const { policy, record, source } = scene
   const skipped = skippedOf(output, scene)
   const { findings: found, refused } = checkFindings(output.findings, await findingContext(scene, output.findings))
-  const findings = [...found.filter(({ rule }) => rule !== NOT_REVIEWED), ...notReviewed(skipped, policy)]
+  const all = [...found.filter(({ rule }) => rule !== NOT_REVIEWED), ...notReviewed(skipped, policy)]
+  const findings = await withContent(scene.workspace.files, all)
   const looked = applyReview(record, {
     role,
     turn,
@@ -125,8 +127,9 @@ const accept = async (role: Looker, { input, turn }: Claimed, scene: Scene, outp
   const told = refused.map(
     ({ draft, reason }) => `Turn ${turn}: a finding at ${JSON.stringify(oneLine(redact(draft.file)))} was refused: ${reason}.`,
   )
+  const standing = markDeclined(looked, source.declinedBefore)
   return markReturned(
-    { ...looked, skipped, notices: [...looked.notices, ...told], given: role === 'reviewer' ? [] : looked.given },
+    { ...standing, skipped, notices: [...standing.notices, ...told], given: role === 'reviewer' ? [] : standing.given },
     source.fixedBefore,
   )
 }

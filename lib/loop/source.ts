@@ -1,5 +1,6 @@
 /** What Prepare leaves for every later step: the snapshot, the resolved policy, and what people should be told. */
 import * as z from 'zod'
+import { declinedFinding } from './finding.ts'
 import { policy } from './policy.ts'
 import type { ArtifactStore } from './ports.ts'
 import { readJson, writeJson } from './artifact.ts'
@@ -14,6 +15,8 @@ export const preparedSource = z.strictObject({
   fixedBefore: z.array(z.string()),
   /** Messages of the change's commits, the newest first: data, like all text of a repository. */
   messages: z.array(z.string()).default([]),
+  /** Findings that people declined on this branch in earlier runs. */
+  declinedBefore: z.array(declinedFinding).default([]),
 })
 export type PreparedSource = z.infer<typeof preparedSource>
 

@@ -105,8 +105,8 @@ test('run and branch items are written by who keeps them', async () => {
     'Close',
     'Start',
   ])
-  expect(await who((name) => may.item(name, 'Runs', 'PutItem', BRANCH))).toEqual(['Publish', 'Close', 'Start'])
-  expect(await who((name) => may.item(name, 'Runs', 'GetItem', BRANCH))).toEqual(['Prepare', 'Publish', 'Close', 'Start'])
+  expect(await who((name) => may.item(name, 'Runs', 'PutItem', BRANCH))).toEqual(['Decide', 'Publish', 'Close', 'Start'])
+  expect(await who((name) => may.item(name, 'Runs', 'GetItem', BRANCH))).toEqual(['Prepare', 'Decide', 'Publish', 'Close', 'Start'])
 })
 
 test('a pattern for run items takes in no item of a role', async () => {

@@ -52,8 +52,8 @@ const drive = async (ports: Loop, from: RunState, until: Step): Promise<RunState
   return state
 }
 
-const finds = (action: 'auto-fix' | 'ask-user') => ({
-  findings: [{ rule: 'bad-word', severity: 'error' as const, action, file: 'a.js', line: 2, text: 'bad' }],
+const finds = (action: 'auto-fix' | 'ask-user', ...rules: string[]) => ({
+  findings: rules.map((rule) => ({ rule, severity: 'error' as const, action, file: 'a.js', line: 2, text: 'bad' })),
   accounts: [],
   skipped: [],
   summary: 'found one',
@@ -79,14 +79,14 @@ const mends = (ports: Loop) => (turn: AgentTurn) => {
 const wholeRun = async (): Promise<RunState> => {
   const ports = makeLoop()
   const { agent } = ports
-  agent.script.push(checkpoint, agent.done(finds('auto-fix')), checkpoint, mends(ports), accounts(ports))
-  agent.script.push(checkpoint, agent.done(finds('ask-user')))
+  agent.script.push(checkpoint, agent.done(finds('auto-fix', 'bad-word')), checkpoint, mends(ports), accounts(ports))
+  agent.script.push(checkpoint, agent.done(finds('ask-user', 'bad-word', 'odd-word')))
   const asking = await drive(ports, await start(ports), 'Park')
   // So long after the certifier's turn that its item would expire while the run is parked.
   ports.effects.advance(80 * 24 * 3600 * 1000)
   const parked = await drive(ports, asking, 'Decide')
-  const [id = ''] = await openIds(ports, parked.record)
-  await decideRun(ports, parked.runId, { answer: { kind: 'fix', findings: [id], decline: [], notes: {}, add: [] }, by: 'ada' })
+  const [id = '', other = ''] = await openIds(ports, parked.record)
+  await decideRun(ports, parked.runId, { answer: { kind: 'fix', findings: [id], decline: [other], notes: {}, add: [] }, by: 'ada' })
   // Park entered again: the answer is there already.
   await takeStep(guarded.for(ports, 'Park'), { ...parked, next: 'Park' })
   agent.script.push(checkpoint, mends(ports), accounts(ports), accounts(ports))

@@ -2,7 +2,7 @@
 import { GetItemCommand } from '@aws-sdk/client-dynamodb'
 import { unmarshall } from '@aws-sdk/util-dynamodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { rememberPublished } from '../../lib/loop/branch.ts'
+import { rememberDeclined, rememberPublished } from '../../lib/loop/branch.ts'
 import { decideRun } from '../../lib/loop/decide.ts'
 import type { FindingDraft } from '../../lib/loop/finding.ts'
 import type { RunItem } from '../../lib/loop/items.ts'
@@ -127,9 +127,25 @@ describe('case 28: what is too large for a state or an item is stored aside, or 
         commits: Array.from({ length: 30 }, (_, at) => id(run * 1000 + at, 40)),
         fixed: Array.from({ length: 2000 }, (_, at) => `f-${id(run * 10_000 + at, 10)}`),
       })
+    for (let run = 1; run <= 5; run++)
+      await rememberDeclined(ports, 'branch#busy', {
+        run: `r-${id(run, 16)}`,
+        declined: Array.from({ length: 100 }, (_, at) => ({
+          id: `f-${id(run * 1000 + at, 10)}`,
+          severity: 'warning' as const,
+          content: 'a'.repeat(16),
+          run: `r-${id(run, 16)}`,
+          by: long(200),
+          at: '2026-01-05T09:00:00.000Z',
+        })),
+        wanted: [],
+      })
     const branch = await ports.runs.branches.read('branch#busy')
+    expect(branch?.declined.map((entry) => entry.run)).toEqual(
+      [2, 3, 4, 5].flatMap((run) => Array.from({ length: 100 }, () => `r-${id(run, 16)}`)),
+    )
     expect(branch?.published.at(-1)).toEqual({ commit: id(25_029, 40), run: `r-${id(25, 16)}` })
-    expect(await stored({ pk: 'branch#busy', sk: 'branch' })).toBeLessThan(ITEM_BYTES / 2)
+    expect(await stored({ pk: 'branch#busy', sk: 'branch' })).toBeLessThan(ITEM_BYTES * 0.8)
   })
 
   it('the run item holds all of it at once: the longest request, question, decision, token and failure', async () => {

@@ -23,6 +23,7 @@ const branchOf = (key: string, change: Partial<BranchItem> = {}): BranchItem => 
   begun: true,
   published: [{ commit: HEAD, run: idOf(1) }],
   fixed: [],
+  declined: [],
   ttl: 1_800_000_000,
   ...change,
 })
