@@ -10,9 +10,7 @@ const KEEP_SECONDS = 400 * 24 * 3600
 const MOST_COMMITS = 200
 const MOST_RUNS = 20
 const MOST_FINDINGS = 500
-const MOST_DECLINED = 400
-/** Characters of a name: the whole of it stands in the run's record. */
-const MOST_NAME = 60
+const MOST_DECLINED = 200
 const TRIES = 16
 
 const emptyBranch = (key: string): BranchItem => ({
@@ -99,12 +97,10 @@ export const rememberDeclined = async (
       const { severity, content } = entry
       if (!before && entry.run !== run) continue
       known.delete(entry.id)
-      known.set(entry.id, before && entry.run !== run ? { ...before, severity, content } : { ...entry, by: shortName(entry.by) })
+      known.set(entry.id, before && entry.run !== run ? { ...before, severity, content } : entry)
     }
     for (const id of wanted) known.delete(id)
     const next = [...known.values()].slice(-MOST_DECLINED)
     return isDeepStrictEqual(next, branch.declined) ? null : { declined: next }
   })
 }
-
-const shortName = (by: string | null): string | null => by && by.slice(0, MOST_NAME)

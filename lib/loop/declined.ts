@@ -4,6 +4,7 @@ import type { Decision } from './decision.ts'
 import type { DeclinedFinding, Finding, FindingEvent, TrackedFinding } from './finding.ts'
 import { severityRank, wholeFileId } from './findings.ts'
 import type { RunRecord } from './record.ts'
+import { oneLine } from './redact.ts'
 import type { ReadFiles } from './workspace.ts'
 
 /** Bytes of a file that is read to tell its content from another. A larger one is asked about again. */
@@ -60,6 +61,9 @@ export interface DeclinedInRun {
   wanted: string[]
 }
 
+/** Characters: the branch's item is to stay small, and the run's record has the whole. */
+const MOST_NAME = 40
+const MOST_WORDS = 80
 const UNKNOWN_TIME = new Date(0).toISOString()
 
 /**
@@ -76,11 +80,15 @@ export const declinedIn = (record: RunRecord, run: string, pending: Decision | n
     for (const id of decision.answer.findings) wanted.add(id)
   }
   for (const finding of record.findings) if (lastWord(finding)?.event === 'added-by-person') wanted.add(finding.id)
-  const declined = record.findings.flatMap(({ id, status, severity, content = null }): DeclinedFinding[] => {
+  const declined = record.findings.flatMap((finding): DeclinedFinding[] => {
+    const { id, status, severity, content = null } = finding
     const decision = decided.get(id)
     if (status !== 'declined' && !(decision && decision === pending)) return []
     wanted.delete(id)
-    return [{ id, severity, content, run: decision ? run : '', by: decision?.by ?? null, at: decision?.at ?? UNKNOWN_TIME }]
+    const { rule, file, text } = finding
+    const short = { rule: oneLine(rule, MOST_NAME), file: oneLine(file, MOST_WORDS), text: oneLine(text, MOST_WORDS) }
+    const by = decision?.by ? oneLine(decision.by, MOST_NAME) : null
+    return [{ id, ...short, severity, content, run: decision ? run : '', by, at: decision?.at ?? UNKNOWN_TIME }]
   })
   return { declined, wanted: [...wanted] }
 }

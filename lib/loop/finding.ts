@@ -34,6 +34,10 @@ export type Finding = z.infer<typeof finding>
 /** A finding that a person declined, as later runs on its branch remember it. */
 export const declinedFinding = z.strictObject({
   id: finding.shape.id,
+  /** For a reviewer that names its rules as it goes: what it is not to raise under another name. Cut short. */
+  rule: z.string(),
+  file: z.string(),
+  text: z.string(),
   /** How bad it was: a worse one is asked about again. */
   severity,
   content: z.string().max(64).nullable(),

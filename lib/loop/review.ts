@@ -90,7 +90,7 @@ const reviewTask = (role: Looker, { policy, record, diff, source }: Scene): Revi
   const outstanding =
     kind === 're-review' ? record.findings.filter((finding) => finding.status === 'open' && finding.rule !== NOT_REVIEWED) : []
   // A person may have declined since the session's last turn, so that it is told each time. A certifier reads the change as if it were new.
-  const declined = kind === 're-review' ? declinedOf(record.findings) : []
+  const declined = kind === 'certify' ? [] : declinedOf(record.findings, source.declinedBefore)
   return { kind, diff, policy, messages: source.messages, outstanding, declined, handOver: null }
 }
 

@@ -73,6 +73,20 @@ describe('a finding that a person declined', () => {
     expect(finding?.history.at(-1)).toMatchObject({ event: 'declined', by: 'ada', note: expect.stringContaining(first.runId) as string })
   })
 
+  it('is told to the reviewer in its first turn, and not to the certifier', async () => {
+    const { run, ports } = await declinedOnce()
+    ports.agent.calls.length = 0
+    await run([odd], { head: LATER, overrides: { certify: 'always' } })
+    const told = ports.agent.calls.map(({ role, prompt: { task } }) => [
+      role,
+      task.kind === 'fix' ? [] : task.declined.map(({ rule }) => rule),
+    ])
+    expect(told).toEqual([
+      ['reviewer', ['odd']],
+      ['certifier', []],
+    ])
+  })
+
   it('stays remembered through the runs in between, under the name of who declined it', async () => {
     const { run, record, branch } = await declinedOnce()
     for (const digit of ['1', '2', '3']) {
