@@ -10,7 +10,7 @@ const KEEP_SECONDS = 400 * 24 * 3600
 const MOST_COMMITS = 200
 const MOST_RUNS = 20
 const MOST_FINDINGS = 500
-const MOST_DECLINED = 200
+const MOST_DECLINED = 120
 const TRIES = 16
 
 const emptyBranch = (key: string): BranchItem => ({
