@@ -49,6 +49,10 @@ export const ENV = {
   machine: 'REVIEWLOOP_MACHINE',
   /** Name of the secret that holds the git token (prepare, publish, start). */
   gitTokenSecret: 'REVIEWLOOP_GIT_TOKEN_SECRET',
+  /** ARN of the function Publish: it is called when a forge is to be told how a run stands. */
+  publishFunction: 'REVIEWLOOP_PUBLISH_FUNCTION',
+  /** ARN of the secret that holds the private key of the GitHub App (publish). */
+  githubKeySecret: 'REVIEWLOOP_GITHUB_KEY_SECRET',
   /** The git token itself: the command line, and tests. Never set on a deployed function. */
   gitToken: 'REVIEWLOOP_GIT_TOKEN',
   /** Default agent of the deployment. */
@@ -80,6 +84,8 @@ export const TABLE = {
   /** Sort keys of `Runs`: the run item and the branch lock; a turn of the history is `turnSk(n)` below `<runId>#<role>`. */
   runSk: 'run',
   branchSk: 'branch',
+  /** What the forge was told of the run. */
+  forgeSk: 'forge',
 } as const
 
 /** Partition key of a role's item, in both tables. */
@@ -128,7 +134,7 @@ export const RETRIERS: readonly Retrier[] = [
   // A turn that ran out of time costs a whole turn each time.
   { errors: ['AgentTimedOut', 'AgentCancelled', 'GitTimedOut'], seconds: 5, rate: 2, longest: 60, attempts: 2, spread: false },
   {
-    errors: ['FetchFailed', 'PushFailed', 'StoreConflict', 'StoreUnavailable'],
+    errors: ['FetchFailed', 'PushFailed', 'ForgeThrottled', 'ForgeUnavailable', 'StoreConflict', 'StoreUnavailable'],
     seconds: 5,
     rate: 2,
     longest: 120,

@@ -1,7 +1,12 @@
+import { makeAnnounce } from '../../lib/runtime/announcer.ts'
 import { makeArtifacts } from '../../lib/runtime/bucket.ts'
 import { makeEffects } from '../../lib/runtime/effects.ts'
 import { lambda } from '../../lib/runtime/lambda.ts'
 import { makeRuns, makeSessions } from '../../lib/runtime/tables.ts'
 import { handler as close } from './handler.ts'
 
-export const handler = lambda(close({ runs: makeRuns(), sessions: makeSessions(), artifacts: makeArtifacts(), effects: makeEffects() }))
+const effects = makeEffects()
+
+export const handler = lambda(
+  close({ runs: makeRuns(), sessions: makeSessions(), artifacts: makeArtifacts(), effects, announce: makeAnnounce(effects) }),
+)

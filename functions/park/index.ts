@@ -1,3 +1,4 @@
+import { makeAnnounce } from '../../lib/runtime/announcer.ts'
 import { makeArtifacts } from '../../lib/runtime/bucket.ts'
 import { makeEffects } from '../../lib/runtime/effects.ts'
 import { lambda } from '../../lib/runtime/lambda.ts'
@@ -5,6 +6,15 @@ import { makeExecutions } from '../../lib/runtime/machine.ts'
 import { makeRuns, makeSessions } from '../../lib/runtime/tables.ts'
 import { handler as park } from './handler.ts'
 
+const effects = makeEffects()
+
 export const handler = lambda(
-  park({ runs: makeRuns(), sessions: makeSessions(), artifacts: makeArtifacts(), executions: makeExecutions(), effects: makeEffects() }),
+  park({
+    runs: makeRuns(),
+    sessions: makeSessions(),
+    artifacts: makeArtifacts(),
+    executions: makeExecutions(),
+    effects,
+    announce: makeAnnounce(effects),
+  }),
 )

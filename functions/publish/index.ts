@@ -5,6 +5,7 @@ import { readGitToken } from '../../lib/runtime/git-token.ts'
 import { onCleanSlate } from '../../lib/runtime/clean-slate.ts'
 import { lambda } from '../../lib/runtime/lambda.ts'
 import { makeRuns, makeSessions } from '../../lib/runtime/tables.ts'
+import { gitWorkspaces } from '../../lib/workspace/workspaces.ts'
 import { handler as publish } from './handler.ts'
 
 export const handler = lambda(
@@ -13,7 +14,9 @@ export const handler = lambda(
       runs: makeRuns(),
       sessions: makeSessions(),
       artifacts: makeArtifacts(),
+      workspaces: gitWorkspaces({ token: async () => null }),
       forge: gitForge({ token: readGitToken }),
+      teller: null,
       effects: makeEffects(),
     }),
   ),

@@ -11,7 +11,7 @@ const statusChange = z.object({
 
 /** State RecordFailure, and the target of the rule for ends that no Catch sees. */
 export const handler =
-  (ports: Pick<Ports, 'runs' | 'sessions' | 'executions' | 'effects'>) =>
+  (ports: Pick<Ports, 'runs' | 'sessions' | 'executions' | 'effects' | 'announce'>) =>
   (event: unknown): Promise<unknown> => {
     const change = statusChange.safeParse(event)
     if (!change.success) return recordFailure(ports, parseEvent(stateWithError, event))

@@ -1,5 +1,6 @@
 import { remoteHeads } from '../../lib/forge/remote-refs.ts'
 import { ENV } from '../../lib/names.ts'
+import { makeAnnounce } from '../../lib/runtime/announcer.ts'
 import { readDeployment } from '../../lib/runtime/deployment.ts'
 import { makeEffects } from '../../lib/runtime/effects.ts'
 import { requireEnv } from '../../lib/runtime/environment.ts'
@@ -9,13 +10,16 @@ import { makeExecutions } from '../../lib/runtime/machine.ts'
 import { makeRuns, makeSessions } from '../../lib/runtime/tables.ts'
 import { handler as start } from './handler.ts'
 
+const effects = makeEffects()
+
 export const handler = lambda(
   start({
     runs: makeRuns(),
     sessions: makeSessions(),
     forge: remoteHeads(readGitToken),
     executions: makeExecutions(),
-    effects: makeEffects(),
+    effects,
+    announce: makeAnnounce(effects),
     defaultAgents: requireEnv(ENV.agent).split(','),
     deployment: readDeployment(),
   }),

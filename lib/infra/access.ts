@@ -15,6 +15,10 @@ export interface Access {
   delete: readonly string[]
   machine: readonly ('StartExecution' | 'StopExecution' | 'SendTaskSuccess')[]
   gitToken: boolean
+  /** Reads the private key of the GitHub App, where the deployment has one. */
+  githubKey: boolean
+  /** Calls Publish, asynchronously, when a forge is to be told how a run stands. */
+  announce: boolean
   /** Calls the model of the agent `bedrock`, where the deployment has one. */
   model: boolean
 }
@@ -27,7 +31,18 @@ const read = (...keys: string[]): TableAccess => ({ actions: ['GetItem'], keys }
 const readWrite = (...keys: string[]): TableAccess => ({ actions: ['GetItem', 'PutItem'], keys })
 const history: TableAccess = { actions: ['Query'], keys: itemsOf(...TURN_ROLES) }
 
-const nothing: Access = { sessions: [], runs: [], get: [], put: [], delete: [], machine: [], gitToken: false, model: false }
+const nothing: Access = {
+  sessions: [],
+  runs: [],
+  get: [],
+  put: [],
+  delete: [],
+  machine: [],
+  gitToken: false,
+  githubKey: false,
+  announce: false,
+  model: false,
+}
 
 /** A turn reaches its own role's item, history and transcripts. What crosses between roles is records and changesets. */
 const turn = (role: TurnRole, more: Pick<Access, 'get' | 'put'> = { get: [], put: [] }): Access => ({
@@ -40,7 +55,7 @@ const turn = (role: TurnRole, more: Pick<Access, 'get' | 'put'> = { get: [], put
 })
 
 export const ACCESS: Record<FunctionName, Access> = {
-  Prepare: { ...nothing, runs: [read(RUN, BRANCH)], put: ['source'], gitToken: true },
+  Prepare: { ...nothing, runs: [read(RUN, BRANCH)], put: ['source'], gitToken: true, announce: true },
   [STATE_OF_ROLE.reviewer]: turn('reviewer'),
   [STATE_OF_ROLE.fixer]: turn('fixer', { get: ['decisions', 'work/fixer'], put: ['changesets/fixer', 'work/fixer'] }),
   [STATE_OF_ROLE.certifier]: turn('certifier'),
@@ -51,21 +66,24 @@ export const ACCESS: Record<FunctionName, Access> = {
     get: ['records'],
     // A question that was answered before the run got here wakes it at once.
     machine: ['SendTaskSuccess'],
+    announce: true,
   },
   // What a person declined is remembered by the branch at once.
-  Decide: { ...nothing, runs: [readWrite(RUN, BRANCH)], get: ['records'], put: ['decisions'] },
+  Decide: { ...nothing, runs: [readWrite(RUN, BRANCH)], get: ['records'], put: ['decisions'], announce: true },
   Publish: {
     ...nothing,
     sessions: [read(...itemsOf(...TURN_ROLES))],
     runs: [readWrite(RUN, BRANCH)],
     get: ['source', 'records', 'changesets'],
     gitToken: true,
+    githubKey: true,
   },
   RecordFailure: {
     ...nothing,
     sessions: [read(...itemsOf(...TURN_ROLES))],
     runs: [readWrite(RUN)],
     machine: ['StartExecution', 'StopExecution'],
+    announce: true,
   },
   Close: {
     ...nothing,
@@ -74,6 +92,7 @@ export const ACCESS: Record<FunctionName, Access> = {
     get: ['source', 'records', 'changesets'],
     put: ['reports'],
     delete: [...TURN_ROLES.map((role) => `transcripts/${role}`), 'work/fixer'],
+    announce: true,
   },
   Start: {
     ...nothing,
@@ -81,6 +100,7 @@ export const ACCESS: Record<FunctionName, Access> = {
     runs: [readWrite(RUN, BRANCH)],
     machine: ['StartExecution', 'StopExecution'],
     gitToken: true,
+    announce: true,
   },
   Show: { ...nothing, runs: [read(RUN), history] },
 }

@@ -2,8 +2,9 @@
 import type { Settings } from './settings.ts'
 
 /** `stage` and repositories; the rest at the schema's defaults. */
-export const deploymentDocument = ({ stage, repositories }: Settings) => ({
+export const deploymentDocument = ({ stage, repositories, github }: Settings) => ({
   stage,
+  ...(github ? { github: { appId: github.appId } } : {}),
   repositories: repositories.map(({ url, defaultBranch, schedule }) => ({
     url,
     defaultBranch,

@@ -27,17 +27,17 @@ const turn = { memory: 3008, timeout: 900, disk: 4096, env: [...stores, 'agent']
 const small = { memory: 512, timeout: 60, disk: 512 } as const
 
 export const SIZES: Record<FunctionName, FunctionSize> = {
-  Prepare: { memory: 2048, timeout: 900, disk: 4096, env: ['runsTable', 'bucket', 'gitTokenSecret'] },
+  Prepare: { memory: 2048, timeout: 900, disk: 4096, env: ['runsTable', 'bucket', 'gitTokenSecret', 'publishFunction'] },
   Review: turn,
   Fix: turn,
   Certify: turn,
-  Publish: { memory: 2048, timeout: 600, disk: 4096, env: [...stores, 'gitTokenSecret'] },
-  Park: { ...small, env: [...stores, 'machine'] },
-  Decide: { ...small, env: ['runsTable', 'bucket'] },
-  RecordFailure: { ...small, env: ['sessionsTable', 'runsTable', 'machine'] },
-  Close: { ...small, timeout: 300, env: stores },
+  Publish: { memory: 2048, timeout: 600, disk: 4096, env: [...stores, 'gitTokenSecret', 'githubKeySecret'] },
+  Park: { ...small, env: [...stores, 'machine', 'publishFunction'] },
+  Decide: { ...small, env: ['runsTable', 'bucket', 'publishFunction'] },
+  RecordFailure: { ...small, env: ['sessionsTable', 'runsTable', 'machine', 'publishFunction'] },
+  Close: { ...small, timeout: 300, env: [...stores, 'publishFunction'] },
   // An HTTP API waits 30 seconds for an answer.
-  Start: { ...small, timeout: 29, env: ['sessionsTable', 'runsTable', 'machine', 'agent', 'gitTokenSecret'] },
+  Start: { ...small, timeout: 29, env: ['sessionsTable', 'runsTable', 'machine', 'agent', 'gitTokenSecret', 'publishFunction'] },
   Show: { ...small, timeout: 29, env: ['runsTable'] },
 }
 

@@ -1,7 +1,13 @@
 /** What every function has, whatever package it runs from: a role of its own with exactly its row of the access table, a log group, its environment. */
 import { Duration, RemovalPolicy, Size } from 'aws-cdk-lib'
 import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
-import { type CfnFunction, type Function as LambdaFunction, type FunctionOptions, LoggingFormat } from 'aws-cdk-lib/aws-lambda'
+import {
+  type CfnFunction,
+  type Function as LambdaFunction,
+  type FunctionOptions,
+  type IFunction,
+  LoggingFormat,
+} from 'aws-cdk-lib/aws-lambda'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct } from 'constructs'
@@ -21,6 +27,8 @@ export interface LoopFunctionProps {
   artifacts: Artifacts
   /** Folder of the bundle, as bundling.ts writes it. */
   code: string
+  /** The function Publish, for those that call it; itself it is made before. */
+  publish?: IFunction
   /** Where events of an asynchronous invocation go that failed to the end. */
   deadLetters?: Queue
 }
@@ -52,24 +60,30 @@ export const functionOptions = (scope: Construct, props: LoopFunctionProps): Fun
   }
 }
 
-const allow = (scope: Construct, role: Role, { name, settings, tables, artifacts }: LoopFunctionProps): void => {
+const allow = (scope: Construct, role: Role, { name, settings, tables, artifacts, publish }: LoopFunctionProps): void => {
   const access = ACCESS[name]
   for (const entry of access.sessions) role.addToPolicy(tableStatement(tables.sessions.tableArn, entry))
   for (const entry of access.runs) role.addToPolicy(tableStatement(tables.runs.tableArn, entry))
   for (const action of access.machine) role.addToPolicy(machineStatement(scope, settings.stage, action))
   if (access.gitToken && settings.gitTokenSecret)
     role.addToPolicy(new PolicyStatement({ actions: ['secretsmanager:GetSecretValue'], resources: [settings.gitTokenSecret] }))
+  if (access.githubKey && settings.github)
+    role.addToPolicy(new PolicyStatement({ actions: ['secretsmanager:GetSecretValue'], resources: [settings.github.keySecret] }))
+  if (access.announce && publish)
+    role.addToPolicy(new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [publish.functionArn] }))
   if (access.model && settings.bedrock) role.addToPolicy(modelStatement(scope, settings.bedrock))
   allowObjects(artifacts.bucket, role, access)
 }
 
-const environment = (scope: Construct, { name, settings, tables, artifacts }: LoopFunctionProps): Record<string, string> => {
+const environment = (scope: Construct, { name, settings, tables, artifacts, publish }: LoopFunctionProps): Record<string, string> => {
   const values: Partial<Record<keyof typeof ENV, string | undefined>> = {
     sessionsTable: tables.sessions.tableName,
     runsTable: tables.runs.tableName,
     bucket: artifacts.bucket.bucketName,
     machine: machineArn(scope, settings.stage),
     gitTokenSecret: settings.gitTokenSecret,
+    githubKeySecret: settings.github?.keySecret,
+    publishFunction: publish?.functionArn,
     agent: settings.agents.join(','),
   }
   const own = Object.fromEntries(SIZES[name].env.map((key) => [key, values[key]]))

@@ -16,6 +16,10 @@ const schedule = z.strictObject({
   branch: z.string().min(1).max(255),
 })
 
+const secretArn = z
+  .string()
+  .regex(/^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:[\w/+=.@-]+-[A-Za-z0-9]{6}$/, 'expected the full ARN of a secret')
+
 const repository = z
   .strictObject({
     /** https, without a credential in it. */
@@ -46,9 +50,14 @@ const settings = z
     /** Settings of the agent `bedrock`; absent: no function may call a model. */
     bedrock: bedrockSettings.optional(),
     /** Full ARN, with its six random characters, of the secret that holds the git token; absent: public repositories only. */
-    gitTokenSecret: z
-      .string()
-      .regex(/^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:[\w/+=.@-]+-[A-Za-z0-9]{6}$/, 'expected the full ARN of a secret')
+    gitTokenSecret: secretArn.optional(),
+    /** The GitHub App by which repositories of GitHub are told how runs stand and are pushed to; absent: they are told nothing. */
+    github: z
+      .strictObject({
+        appId: z.int().min(1),
+        /** Full ARN of the secret that holds the App's private key, as GitHub gives it out (PEM). Publish alone may read it. */
+        keySecret: secretArn,
+      })
       .optional(),
     retention: z
       .strictObject({

@@ -27,7 +27,7 @@ const deadLetterQueue = (scope: Construct): Queue =>
   new Queue(scope, 'DeadLetters', { encryption: QueueEncryption.SQS_MANAGED, enforceSSL: true, retentionPeriod: Duration.days(14) })
 
 /** Functions that something other than the machine or the API invokes, asynchronously. */
-const ASYNCHRONOUS: readonly FunctionName[] = ['RecordFailure', 'Start']
+const ASYNCHRONOUS: readonly FunctionName[] = ['RecordFailure', 'Start', 'Publish']
 
 export class ReviewloopStack extends Stack {
   constructor(scope: Construct, id: string, { settings: given, bundles, ...props }: ReviewloopProps) {
@@ -41,15 +41,19 @@ export class ReviewloopStack extends Stack {
     const artifacts = new Artifacts(this, 'Artifacts', { protect, retention: settings.retention })
     const deadLetters = deadLetterQueue(this)
 
-    const make = (name: FunctionName): IFunction => {
+    const make = (name: FunctionName, publish?: IFunction): IFunction => {
       const code = isImageFunction(name) ? bundles.image : bundles.zip(name)
-      const shared: LoopFunctionProps = { name, settings, tables, artifacts, code, ...(ASYNCHRONOUS.includes(name) ? { deadLetters } : {}) }
+      const asynchronous = ASYNCHRONOUS.includes(name) ? { deadLetters } : {}
+      const shared: LoopFunctionProps = { name, settings, tables, artifacts, code, ...asynchronous, ...(publish ? { publish } : {}) }
       return isImageFunction(name) ? new TurnFunction(this, name, shared).function : new ZipFunction(this, name, shared).function
     }
-    const functions = Object.fromEntries((Object.keys(FUNCTION_FOLDERS) as FunctionName[]).map((name) => [name, make(name)])) as Record<
-      FunctionName,
-      IFunction
-    >
+    // Others call it, so it is made before them.
+    const Publish = make('Publish')
+    const names = (Object.keys(FUNCTION_FOLDERS) as FunctionName[]).filter((name) => name !== 'Publish')
+    // Where no forge can be told anything, nobody need have it told.
+    const told = settings.github ? Publish : undefined
+    const others = Object.fromEntries(names.map((name) => [name, make(name, told)]))
+    const functions = { ...others, Publish } as Record<FunctionName, IFunction>
 
     const { Start, Show, ...ofStates } = functions
     const { machine } = new LoopMachine(this, 'Loop', { settings, functions: ofStates })

@@ -8,6 +8,7 @@ import { recordLostExecution } from '../loop/record-failure.ts'
 import { type Deployment, NO_DEPLOYMENT } from '../loop/deployment.ts'
 import type { Effects, Ports } from '../loop/ports.ts'
 import { redact } from '../loop/redact.ts'
+import type { Teller } from '../loop/telling.ts'
 import { ENV, type TaskState } from '../names.ts'
 import { directoryArtifacts } from '../stores/directory/artifacts.ts'
 import { socketClient } from '../stores/dynamodb/client.ts'
@@ -15,6 +16,7 @@ import { dynamoRuns } from '../stores/dynamodb/runs.ts'
 import { createTables } from '../stores/dynamodb/schema.ts'
 import { dynamoSessions } from '../stores/dynamodb/sessions.ts'
 import { gitWorkspaces } from '../workspace/workspaces.ts'
+import { announcer } from './announcer.ts'
 import type { DataFolder } from './data-folder.ts'
 import type { EngineEvent } from './engine-events.ts'
 import { Engine } from './engine.ts'
@@ -36,6 +38,8 @@ export interface LoopOptions {
   deployment?: Deployment | undefined
   /** Milliseconds between retries, in place of those of the definition: for tests. */
   retryInterval?: number
+  /** Tells the forges how runs stand; by default nobody is told. */
+  teller?: Teller | undefined
   /** What stands between the use cases and the adapters: for tests. */
   ports?: (adapters: Ports) => Ports
   /** What stands between the engine and the handler of a state: for tests. */
@@ -91,6 +95,8 @@ export const openLoop = async (folder: DataFolder, options: LoopOptions): Promis
     workspaces: gitWorkspaces({ token, folder: scratch }),
     agents: createAgents({ scenario: options.scenario }),
     forge: gitForge({ token, folder: scratch }),
+    teller: options.teller ?? null,
+    announce: announcer(() => ports),
     executions: engine,
     effects: effectsOf(folder.id, options.onLog),
     defaultAgents: options.agents ?? DEFAULT_AGENTS,

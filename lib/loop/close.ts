@@ -16,7 +16,7 @@ import { loadRecord } from './run-record.ts'
 import type { RunState, Verdict } from './run.ts'
 import { tombstone } from './turn-item.ts'
 
-type ClosePorts = Pick<Ports, 'runs' | 'sessions' | 'artifacts' | 'effects'>
+type ClosePorts = Pick<Ports, 'runs' | 'sessions' | 'artifacts' | 'effects' | 'announce'>
 
 export const REPORT_FORMATS = ['json', 'md', 'sarif', 'patch'] as const
 export const reportKey = (runId: string, format: (typeof REPORT_FORMATS)[number]): string => `reports/${runId}/report.${format}`
@@ -55,6 +55,7 @@ export const close = async (ports: ClosePorts, state: RunState): Promise<RunStat
     assertSpeaks(current, state)
     return current.closed ? null : { closed: true }
   })
+  await ports.announce(state.runId)
   return { ...state, verdict: run.verdict ?? verdict, next: (run.verdict ?? verdict).outcome === 'failed' ? 'Failed' : 'Done' }
 }
 

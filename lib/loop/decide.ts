@@ -107,7 +107,7 @@ const assertFits = async (ports: Pick<Ports, 'artifacts'>, run: RunItem, answer:
  * time-out is recorded as the decision; else the run goes back to Park.
  * Errors: StaleExecution, StoreConflict.
  */
-export const decide = async (ports: Pick<Ports, 'runs' | 'artifacts' | 'effects'>, state: RunState): Promise<RunState> => {
+export const decide = async (ports: Pick<Ports, 'runs' | 'artifacts' | 'effects' | 'announce'>, state: RunState): Promise<RunState> => {
   const id = questionId(state.turn)
   const run = await changeRun(ports, state.runId, (current) => {
     assertCurrent(current, state)
@@ -128,6 +128,8 @@ export const decide = async (ports: Pick<Ports, 'runs' | 'artifacts' | 'effects'
   if (decision.answer.decline.length) await remember(ports, run, state, decision)
   const key = decisionKey(state.runId, id)
   await writeJson(ports.artifacts, key, decision)
+  // Of every other answer the run's end tells.
+  await ports.announce(state.runId, { begun: true })
   return advance({ ...state, decision: key }, { step: 'Decide', answer: 'fix', by: decision.by })
 }
 

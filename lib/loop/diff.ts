@@ -31,6 +31,16 @@ export interface DiffFile {
   hunks: DiffHunk[]
 }
 
+/** The change and its fixes as diffs, for places in it. */
+export interface Comparison {
+  /** Merge base against the head. */
+  head: DiffFile[]
+  /** Merge base against the commit that stands. */
+  standing: DiffFile[]
+  /** Head against the commit that stands. */
+  fixes: DiffFile[]
+}
+
 /** Line numbers that the change added or altered in the new file. */
 export const addedLines = (file: DiffFile): Set<number> =>
   new Set(file.hunks.flatMap((hunk) => hunk.lines.flatMap((line) => (line.kind === 'added' && line.newLine ? [line.newLine] : []))))

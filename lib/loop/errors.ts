@@ -158,6 +158,20 @@ export const ERRORS = {
     'The repository refused the push.',
     'Give a token that may write in REVIEWLOOP_GIT_TOKEN; the fixes are in the patch of the report.',
   ),
+  ForgeRefused: entry(
+    'user',
+    403,
+    'The forge refused what it was told.',
+    'Look whether the App, or the token, is installed for the repository and has the permission that the message names.',
+  ),
+  ForgeInvalid: entry(
+    'service',
+    422,
+    'The forge did not understand what it was told.',
+    'Report it with the run id; the run is not affected.',
+  ),
+  ForgeThrottled: entry('transient', 429, 'The forge is asked too often.', 'It is told again later.'),
+  ForgeUnavailable: entry('transient', 502, 'The forge did not answer.', 'It is told again later.'),
   ChangesetMismatch: entry(
     'service',
     500,

@@ -10,7 +10,7 @@ import type { RunState } from './run.ts'
 import { extendTtl } from './turn-item.ts'
 import { turnOf } from './verdict.ts'
 
-type ParkPorts = Pick<Ports, 'runs' | 'sessions' | 'artifacts' | 'effects' | 'executions'>
+type ParkPorts = Pick<Ports, 'runs' | 'sessions' | 'artifacts' | 'effects' | 'executions' | 'announce'>
 
 /**
  * Stores the question and the token, and puts every TTL of the run past its own bound. A question that was answered before
@@ -37,6 +37,7 @@ export const park = async (ports: ParkPorts, state: RunState, token: string): Pr
   const until = Date.parse(run.question?.expiresAt ?? asked.expiresAt)
   await Promise.all(TURN_ROLES.map((role) => keepPast(ports, { runId: state.runId, role }, until)))
   if (run.decision || until <= ports.effects.now()) await ports.executions.wake(token)
+  else await ports.announce(state.runId)
 }
 
 const keepPast = async (ports: ParkPorts, key: { runId: string; role: (typeof TURN_ROLES)[number] }, until: number): Promise<void> => {

@@ -5,6 +5,7 @@ import type { Deployment } from './deployment.ts'
 import type { BranchItem, RunItem, TurnItem } from './items.ts'
 import type { TurnRecord } from './record.ts'
 import type { RunState } from './run.ts'
+import type { ForgeItem, Teller } from './telling.ts'
 import type { Changeset, SourceInfo, Workspaces } from './workspace.ts'
 
 /**
@@ -22,6 +23,8 @@ export interface SessionStore extends ItemStore<{ runId: string; role: TurnRole 
 export interface RunStore {
   runs: ItemStore<string, RunItem>
   branches: ItemStore<string, BranchItem>
+  /** What the forge of a run was told, by run id. */
+  forges: ItemStore<string, ForgeItem>
   /** Adds a turn to the run's history; the same turn again changes nothing. */
   addTurn(runId: string, record: TurnRecord): Promise<void>
   /** The run's turns, in order. */
@@ -90,6 +93,13 @@ export interface Ports {
   workspaces: Workspaces
   agents: Agents
   forge: Forge
+  /** Tells the forges how runs stand; null where no forge is told anything. Its credential is Publish's alone. */
+  teller: Teller | null
+  /**
+   * Has the forge told how a run stands by now: after it was started, prepared (`begun`), parked, decided, ended. Best effort: it never
+   * throws, and the run goes on.
+   */
+  announce(runId: string, hint?: { begun: boolean }): Promise<void>
   executions: Executions
   effects: Effects
   /** Agents of the deployment where the policy names none. */

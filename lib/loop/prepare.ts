@@ -12,7 +12,7 @@ import { sourceKey, storeSource } from './source.ts'
 
 /** Errors: StaleExecution, BadSettings, and those of `Workspaces.fetch`. */
 export const prepare = async (
-  ports: Pick<Ports, 'runs' | 'artifacts' | 'workspaces' | 'effects'>,
+  ports: Pick<Ports, 'runs' | 'artifacts' | 'workspaces' | 'effects' | 'announce'>,
   state: RunState,
   invocation: Invocation,
 ): Promise<RunState> => {
@@ -46,5 +46,6 @@ export const prepare = async (
     messages,
     declinedBefore: branch?.declined ?? [],
   })
+  await ports.announce(state.runId, { begun: true })
   return advance({ ...state, source, policy: loopPolicyOf(policy) }, { step: 'Prepare', empty: fetched.empty })
 }

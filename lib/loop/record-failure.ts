@@ -25,7 +25,7 @@ export const failureOf = (error: StateWithError['error']): Failure => {
 const failed = (error: string): Verdict => ({ outcome: 'failed', reason: 'failed', by: null, error })
 
 /** What was published stays so: of a run that has its verdict only Close is left. Errors: StaleExecution, StoreConflict. */
-export const recordFailure = async (ports: Pick<Ports, 'runs' | 'effects'>, input: StateWithError): Promise<RunState> => {
+export const recordFailure = async (ports: Pick<Ports, 'runs' | 'effects' | 'announce'>, input: StateWithError): Promise<RunState> => {
   const { error, ...state } = input
   const failure = failureOf(error)
   const { verdict } = await changeRun(ports, state.runId, (run) => {
@@ -33,6 +33,8 @@ export const recordFailure = async (ports: Pick<Ports, 'runs' | 'effects'>, inpu
     const ending = run.verdict ? {} : { failure, verdict: failed(failure.error), record: state.record ?? run.record }
     return { ...ending, status: 'running', token: null }
   })
+  // Close tells it again, unless it fails for the same reason.
+  await ports.announce(state.runId)
   return { ...state, next: 'Close', verdict }
 }
 

@@ -19,7 +19,7 @@ export interface Started {
 }
 
 /** Whoever starts runs asks the forge where a branch stands, and publishes nothing. */
-export type StartPorts = Pick<Ports, 'runs' | 'sessions' | 'executions' | 'effects' | 'defaultAgents'> & {
+export type StartPorts = Pick<Ports, 'runs' | 'sessions' | 'executions' | 'effects' | 'defaultAgents' | 'announce'> & {
   forge: Pick<Forge, 'branchHead'>
 }
 
@@ -55,6 +55,7 @@ export const startRun = async (
   // Somebody else's start of the same request was so much faster that the run is over: the lock taken here holds nothing.
   if (run.status === 'ended') await freeBranch(ports, key, runId)
   const gone = await goneOn(ports, run)
+  if (created) await ports.announce(runId)
   return { run: gone, started: created && gone.epoch === 1 }
 }
 

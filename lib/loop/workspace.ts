@@ -1,6 +1,6 @@
 /** Ports to the working copy of a turn. lib/workspace/ is the adapter: real git, confined file tools. */
 import * as z from 'zod'
-import type { DiffFile } from './diff.ts'
+import type { Comparison, DiffFile } from './diff.ts'
 import type { Policy } from './policy.ts'
 import { commitId } from './run.ts'
 
@@ -108,6 +108,14 @@ export interface Workspaces {
     limits: (settings: string | null) => Policy['limits'],
     signal: AbortSignal,
   ): Promise<FetchedSource>
+  /** Diffs alone, without a working copy. Errors: GitFailed, GitTimedOut, ChangesetMismatch. */
+  compare(options: {
+    info: SourceInfo
+    pack: Uint8Array
+    changeset: Changeset | null
+    limits: Policy['limits']
+    signal: AbortSignal
+  }): Promise<Comparison>
   open(options: {
     info: SourceInfo
     pack: Uint8Array

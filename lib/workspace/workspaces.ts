@@ -2,6 +2,7 @@
 import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Comparison } from '../loop/diff.ts'
 import { LoopError } from '../loop/errors.ts'
 import type { Workspace, Workspaces } from '../loop/workspace.ts'
 import type { TokenSource } from './address.ts'
@@ -70,6 +71,16 @@ const openIn = async (folder: string, options: OpenOptions): Promise<Workspace> 
   }
 }
 
+const compareIn = async (folder: string, options: Parameters<Workspaces['compare']>[0]): Promise<Comparison> => {
+  const { info, pack, changeset, limits, signal } = options
+  const repository = await openSnapshot(join(folder, 'repository'), info, pack, { signal })
+  const commit = await applyChangeset(repository, info.head, changeset)
+  const diff = (from: string, to: string) => readDiff(from, to, limits.diff_bytes, repository.options)
+  const head = await diff(info.mergeBase, info.head)
+  if (commit === info.head) return { head, standing: head, fixes: [] }
+  return { head, standing: await diff(info.mergeBase, commit), fixes: await diff(info.head, commit) }
+}
+
 /**
  * Workspaces in throwaway folders below `folder` (default: the system's temporary one). `token` is asked when fetching over
  * https, and by nothing else.
@@ -85,6 +96,14 @@ export const gitWorkspaces = (options: { token: TokenSource; folder?: string }):
       } catch (error) {
         await rm(folder, { recursive: true, force: true })
         throw error
+      }
+    },
+    compare: async (comparing) => {
+      const folder = await mkdtemp(join(below, 'reviewloop-'))
+      try {
+        return await compareIn(folder, comparing)
+      } finally {
+        await rm(folder, { recursive: true, force: true })
       }
     },
   }

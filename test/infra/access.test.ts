@@ -12,7 +12,7 @@ import {
 } from '../../lib/names.ts'
 import { branchKeyOf } from '../../lib/loop/run-id.ts'
 import { asker } from '../support/iam.ts'
-import { ofType, plain, SECRET, synthesize } from '../support/template.ts'
+import { APP_SECRET, exampleSettings, ofType, plain, SECRET, synthesize } from '../support/template.ts'
 
 const template = synthesize()
 const may = asker(template)
@@ -124,6 +124,18 @@ test('all three session items are written by Park and Close alone, and read wher
 test('the git token is read by who speaks to the forge', async () => {
   expect(await who((name) => may.other(name, 'secretsmanager:GetSecretValue', SECRET))).toEqual(['Prepare', 'Publish', 'Start'])
   expect(await who((name) => may.other(name, 'secretsmanager:GetSecretValue', SECRET.replace('git-token', 'other')))).toEqual([])
+})
+
+test('the key of the GitHub App is read by Publish alone', async () => {
+  expect(await who((name) => may.other(name, 'secretsmanager:GetSecretValue', APP_SECRET))).toEqual(['Publish'])
+})
+
+test('Publish is called by who has something to tell, and no other function by any', async () => {
+  const announcers = ['Prepare', 'Park', 'Decide', 'RecordFailure', 'Close', 'Start']
+  expect(await who((name) => may.call(name, 'Publish'))).toEqual(announcers)
+  for (const other of FUNCTIONS.filter((name) => name !== 'Publish')) expect(await who((name) => may.call(name, other))).toEqual([])
+  const untold = asker(synthesize(exampleSettings({ github: undefined })))
+  expect(await who((name) => untold.call(name, 'Publish'))).toEqual([])
 })
 
 test('executions are started, stopped and woken by who has to', async () => {

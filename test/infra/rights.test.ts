@@ -1,5 +1,6 @@
 /** Whole runs in which every function has the rights of its role and no others: they suffice, and none is idle. */
 import { beforeAll, expect, test } from 'vitest'
+import { handler as publishHandler } from '../../functions/publish/handler.ts'
 import { handler as show } from '../../functions/show/handler.ts'
 import { handler as startHandler } from '../../functions/start/handler.ts'
 import { ACCESS } from '../../lib/infra/access.ts'
@@ -8,6 +9,7 @@ import { decideRun } from '../../lib/loop/decide.ts'
 import type { AgentTurn } from '../../lib/loop/agent.ts'
 import { runRecord } from '../../lib/loop/record.ts'
 import { recordFailure, recordLostExecution } from '../../lib/loop/record-failure.ts'
+import type { Teller } from '../../lib/loop/telling.ts'
 import type { RunState } from '../../lib/loop/run.ts'
 import { executionName, type FunctionName, MAX_PARK_DAYS, type Step } from '../../lib/names.ts'
 import { takeStep } from '../support/drive.ts'
@@ -15,7 +17,7 @@ import { servedId, usageOf } from '../support/fake-agent.ts'
 import { FakeWorkspaces } from '../support/fake-workspace.ts'
 import { type Guard, guard } from '../support/guarded-ports.ts'
 import { asker } from '../support/iam.ts'
-import { deploymentOf, makePorts, stateOf } from '../support/ports.ts'
+import { deploymentOf, invocationOf, makePorts, stateOf } from '../support/ports.ts'
 import { synthesize } from '../support/template.ts'
 
 const FUNCTIONS = Object.keys(ACCESS) as FunctionName[]
@@ -24,8 +26,18 @@ const guarded: Guard = guard(asker(synthesize()), wakes)
 
 const REPOSITORY = { url: 'https://git.example/team/project', defaultBranch: 'main' }
 
+/** A forge that takes one piece of news. */
+const TELLER: Teller = {
+  tells: () => true,
+  tell: async ({ phase }, board) => {
+    const made = { id: '1', url: null }
+    await board.bring('status', { says: phase, find: async () => null, create: async () => made, update: async () => {} })
+  },
+}
+
 const makeLoop = () =>
   makePorts({
+    teller: TELLER,
     deployment: deploymentOf(REPOSITORY.url),
     workspaces: new FakeWorkspaces({ base: { 'a.js': 'one\n' }, head: { 'a.js': 'one\nbad\n' } }),
   })
@@ -91,6 +103,8 @@ const wholeRun = async (): Promise<RunState> => {
   await takeStep(guarded.for(ports, 'Park'), { ...parked, next: 'Park' })
   agent.script.push(checkpoint, mends(ports), accounts(ports), accounts(ports))
   const done = await drive(ports, parked, 'Done')
+  await publishHandler(guarded.for(ports, 'Publish'))({ tell: done.runId }, invocationOf(ports))
+  expect(ports.runs.forgeItems.get(`${done.runId}#forge`)).toMatchObject({ pieces: { status: { id: '1' } }, busy: null })
   await show(guarded.for(ports, 'Show'))({
     requestContext: { http: { method: 'GET', path: `/runs/${done.runId}` } },
     pathParameters: { id: done.runId },
@@ -156,7 +170,7 @@ const like = (pattern: string): RegExp =>
 
 test('no function has a right that it does not use', () => {
   const rights = FUNCTIONS.flatMap((name) => {
-    const { sessions, runs, get, put, delete: remove, machine, gitToken } = ACCESS[name]
+    const { sessions, runs, get, put, delete: remove, machine, gitToken, githubKey, announce } = ACCESS[name]
     const tables = { sessions, runs }
     return [
       ...(['sessions', 'runs'] as const).flatMap((right) =>
@@ -167,6 +181,8 @@ test('no function has a right that it does not use', () => {
       ...remove.map((on) => ({ name, right: 'delete', action: 'DeleteObject', on: `${on}/*` })),
       ...machine.map((action) => ({ name, right: 'machine', action, on: '*' })),
       ...(gitToken ? [{ name, right: 'gitToken', action: 'GetSecretValue', on: '*' }] : []),
+      ...(githubKey ? [{ name, right: 'githubKey', action: 'GetSecretValue', on: '*' }] : []),
+      ...(announce ? [{ name, right: 'announce', action: 'InvokeFunction', on: '*' }] : []),
     ]
   })
   expect(rights.length).toBeGreaterThan(50)

@@ -7,7 +7,7 @@ import { ROOT } from '../../lib/infra/bundling.ts'
 import { deploymentDocument } from '../../lib/infra/deployment-document.ts'
 import { parseSettings, readSettings } from '../../lib/infra/settings.ts'
 import { deployment } from '../../lib/loop/deployment.ts'
-import { exampleSettings } from '../support/template.ts'
+import { exampleSettings, SECRET } from '../support/template.ts'
 
 const repository = { url: 'https://git.example/one.git', defaultBranch: 'main' }
 const valid = { stage: 'test', repositories: [repository] }
@@ -57,6 +57,8 @@ test.each([
     { repositories: [{ ...repository, schedule: { expression: 'rate(1 day)', timezone: 'Berlin', branch: 'develop' } }] },
     /not a time zone/,
   ],
+  ['an App without its key', { github: { appId: 7 } }, /keySecret/],
+  ['an App that is none', { github: { appId: 0, keySecret: SECRET } }, /appId/],
   ['a secret by its name', { gitTokenSecret: 'git-token' }, /expected the full ARN of a secret/],
   ['work kept shorter than a run may be parked', { retention: { workDays: 20 } }, /retention\.workDays/],
   ['a log retention that CloudWatch has not', { retention: { logDays: 91 } }, /retention\.logDays/],

@@ -162,6 +162,11 @@ export class FakeWorkspaces implements Workspaces {
     }
   }
 
+  compare: Workspaces['compare'] = async ({ changeset }) => {
+    const standing = (changeset?.commits ?? []).reduce((files, commit) => apply(files, commit.changes), this.head)
+    return { head: diffBetween(this.base, this.head), standing: diffBetween(this.base, standing), fixes: diffBetween(this.head, standing) }
+  }
+
   open: Workspaces['open'] = async (options) => {
     const commits = options.changeset?.commits ?? []
     const standing = commits.reduce((files, commit) => apply(files, commit.changes), this.head)

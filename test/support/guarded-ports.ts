@@ -2,12 +2,12 @@
 import type { ItemStore, Ports } from '../../lib/loop/ports.ts'
 import { type FunctionName, roleKey, TURN_ROLES } from '../../lib/names.ts'
 import type { Asker } from './iam.ts'
-import { SECRET } from './template.ts'
+import { APP_SECRET, SECRET } from './template.ts'
 
 /** One use of a right, as the access table names it. */
 export interface Use {
   name: FunctionName
-  right: 'sessions' | 'runs' | 'get' | 'put' | 'delete' | 'machine' | 'gitToken'
+  right: 'sessions' | 'runs' | 'get' | 'put' | 'delete' | 'machine' | 'gitToken' | 'githubKey' | 'announce'
   action: string
   /** Partition key, object key or execution. */
   on: string
@@ -57,6 +57,7 @@ export const guard = (may: Asker, wakes: readonly FunctionName[]): Guard => {
         ...ports.runs,
         runs: items(ports.runs.runs, 'runs', (runId) => runId),
         branches: items(ports.runs.branches, 'runs', (key) => key),
+        forges: items(ports.runs.forges, 'runs', (runId) => runId),
         addTurn: async (runId, record) => {
           await item('runs', 'PutItem', roleKey(runId, record.role))
           return ports.runs.addTurn(runId, record)
@@ -101,8 +102,21 @@ export const guard = (may: Asker, wakes: readonly FunctionName[]): Guard => {
           return ports.executions.wake(token)
         },
       },
+      teller: ports.teller && {
+        tells: (repository) => ports.teller?.tells(repository) ?? false,
+        tell: async (...args) => {
+          const allowed = may.other(name, 'secretsmanager:GetSecretValue', APP_SECRET)
+          await check({ right: 'githubKey', action: 'GetSecretValue', on: APP_SECRET }, allowed)
+          await ports.teller?.tell(...args)
+        },
+      },
+      announce: async (runId, hint) => {
+        await check({ right: 'announce', action: 'InvokeFunction', on: 'Publish' }, may.call(name, 'Publish'))
+        return ports.announce(runId, hint)
+      },
       workspaces: {
         open: (options) => ports.workspaces.open(options),
+        compare: (options) => ports.workspaces.compare(options),
         fetch: async (...args) => {
           await forge()
           return ports.workspaces.fetch(...args)

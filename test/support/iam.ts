@@ -53,6 +53,8 @@ export interface Asker {
   list: (name: FunctionName, prefix?: string) => Promise<boolean>
   /** Anything else. */
   other: (name: FunctionName, action: string, arn: string) => Promise<boolean>
+  /** Whether it may call another function. */
+  call: (name: FunctionName, other: FunctionName) => Promise<boolean>
 }
 
 /** Throws where the simulator cannot answer: a question that is not understood is no "no". */
@@ -97,5 +99,6 @@ export const asker = (template: Template): Asker => {
     object: (name, action, key) => ask(name, `s3:${action}`, `${bucketArn}/${key}`, {}),
     list: (name, prefix) => ask(name, 's3:ListBucket', bucketArn, prefix === undefined ? {} : { 's3:prefix': prefix }),
     other: (name, action, arn) => ask(name, action, arn, {}),
+    call: (name, other) => ask(name, 'lambda:InvokeFunction', arnOf(template)(functionId(other), 'Arn'), {}),
   }
 }

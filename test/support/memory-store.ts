@@ -2,6 +2,7 @@
 import { LoopError } from '../../lib/loop/errors.ts'
 import { type BranchItem, branchItem, type RunItem, runItem, type TurnItem, turnItem } from '../../lib/loop/items.ts'
 import type { ArtifactStore, ItemStore, RunStore, SessionStore } from '../../lib/loop/ports.ts'
+import { type ForgeItem, forgeItem } from '../../lib/loop/telling.ts'
 import type { TurnRecord } from '../../lib/loop/record.ts'
 import { roleKey } from '../../lib/names.ts'
 
@@ -50,17 +51,21 @@ export const memorySessions = (faults: Faults = {}): MemorySessions => {
 export interface MemoryRuns extends RunStore {
   runItems: Map<string, RunItem>
   branchItems: Map<string, BranchItem>
+  forgeItems: Map<string, ForgeItem>
 }
 export const memoryRuns = (faults: Faults = {}): MemoryRuns => {
   const runItems = new Map<string, RunItem>()
   const branchItems = new Map<string, BranchItem>()
+  const forgeItems = new Map<string, ForgeItem>()
   const history = new Map<string, TurnRecord>()
   const ofRun = (runId: string) => [...history].filter(([key]) => key.startsWith(`${runId}#`))
   return {
     runItems,
     branchItems,
+    forgeItems,
     runs: memoryItems<string, RunItem>(runItems, runItem, (key) => key, faults),
     branches: memoryItems<string, BranchItem>(branchItems, branchItem, (key) => key, faults),
+    forges: memoryItems<string, ForgeItem>(forgeItems, forgeItem, (key) => `${key}#forge`, faults),
     addTurn: (runId, record) => {
       const key = `${roleKey(runId, record.role)}#${record.turn}`
       return around(faults, 'addTurn', key, () => {
@@ -74,6 +79,7 @@ export const memoryRuns = (faults: Faults = {}): MemoryRuns => {
     list: async (limit) => structuredClone([...runItems.values()].sort((a, b) => b.createdAt.localeCompare(a.createdAt)).slice(0, limit)),
     forget: async (runId) => {
       for (const [key] of ofRun(runId)) history.delete(key)
+      forgeItems.delete(`${runId}#forge`)
       runItems.delete(runId)
     },
   }

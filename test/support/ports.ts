@@ -45,6 +45,7 @@ class FakeForge implements Forge {
 
 const makeFakes = () => {
   const agent = new FakeAgent()
+  const announced: string[] = []
   return {
     sessions: memorySessions(),
     runs: memoryRuns(),
@@ -52,6 +53,10 @@ const makeFakes = () => {
     workspaces: new FakeWorkspaces(),
     agents: fakeAgents(agent),
     forge: new FakeForge(),
+    teller: null,
+    /** What was announced: run ids in order, with a `+` where the run was said to be at work. */
+    announced,
+    announce: async (runId: string, hint?: { begun: boolean }) => void announced.push(`${runId}${hint?.begun ? '+' : ''}`),
     executions: new FakeExecutions(),
     effects: new FakeEffects(),
     defaultAgents: [agent.id],

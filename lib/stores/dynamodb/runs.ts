@@ -11,6 +11,7 @@ import { marshall } from '@aws-sdk/util-dynamodb'
 import { branchItem, type RunItem, runItem } from '../../loop/items.ts'
 import type { RunStore } from '../../loop/ports.ts'
 import { type TurnRecord, turnRecord } from '../../loop/record.ts'
+import { type ForgeItem, forgeItem } from '../../loop/telling.ts'
 import { roleKey, TABLE, TURN_ROLES, turnSk } from '../../names.ts'
 import { casItems, fromAttributes, type TableAccess, toAttributes } from './cas-item.ts'
 import { callStore } from '../store-errors.ts'
@@ -80,6 +81,7 @@ export const dynamoRuns = (access: TableAccess): RunStore => {
     )
   return {
     runs: casItems<string, RunItem>(access, runItem, (runId) => ({ pk: runId, sk: TABLE.runSk })),
+    forges: casItems<string, ForgeItem>(access, forgeItem, (runId) => ({ pk: runId, sk: TABLE.forgeSk })),
     branches: casItems(access, branchItem, (key: string) => ({ pk: key, sk: TABLE.branchSk })),
     addTurn: turns.add,
     turns: async (runId) =>
@@ -107,6 +109,7 @@ export const dynamoRuns = (access: TableAccess): RunStore => {
       const own = await turns.of(runId)
       await callStore(`Deleting from ${table}`, async () => {
         for (const item of own) await remove(item)
+        await remove(marshall({ pk: runId, sk: TABLE.forgeSk }))
         await remove(marshall({ pk: runId, sk: TABLE.runSk }))
       })
     },

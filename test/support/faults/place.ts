@@ -49,6 +49,7 @@ export const memoryPlace = (plan: Plan, seed: number): Place => {
   const workspaces: Workspaces = {
     fetch: (source, limits, signal) => of(source.head).fetch(source, limits, signal),
     open: (options) => of(options.info.head).open(options),
+    compare: (options) => of(options.info.head).compare(options),
   }
   const refs = new Map<string, string>([
     ['change', heads.main],

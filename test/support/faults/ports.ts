@@ -93,6 +93,8 @@ export const faultyPorts = (world: World, life: Life, adapters: Ports, engine: E
           return outcome
         }),
     },
+    teller: null,
+    announce: async () => undefined,
     executions: {
       start: (name, input) =>
         act({ port: 'executions', name: `start ${world.nameOf(name)}`, writes: true }, () =>
@@ -144,6 +146,7 @@ const faultyWorkspaces = (world: World, act: Act, workspaces: Workspaces): Works
   return {
     fetch: (source, limits, signal) =>
       act({ port: 'source', name: 'fetch', writes: false }, () => workspaces.fetch(source, limits, signal)),
+    compare: (options) => workspaces.compare(options),
     open: async (options) => {
       // Git goes by the machine's own time.
       const open = () => workspaces.open({ ...options, deadline: Date.now() + options.deadline - world.clock })

@@ -114,6 +114,7 @@ export class World {
             perform: () => this.workspaces.fetch(source, limits, signal),
             lost: unavailable('FetchFailed'),
           }),
+        compare: (options) => this.workspaces.compare(options),
         open: (options) =>
           scheduler.effect(worker, {
             what: 'git checkout',
@@ -127,6 +128,8 @@ export class World {
       },
       agents,
       forge: this.forge.of(worker),
+      teller: null,
+      announce: async () => undefined,
       executions: this.executions.of(worker),
       effects: { now: () => this.now + worker.skew, nonce: () => this.nonce(), owner, log: () => undefined },
       defaultAgents: [this.agent.id],
