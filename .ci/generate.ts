@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { loopDefinition } from '../lib/infra/loop-definition.ts'
 import { errorsPage } from '../lib/loop/errors-page.ts'
 import { placeholderArn } from '../lib/names.ts'
-import { agentsTable, retryTable, settingsTable, stateTable } from './tables.ts'
+import { agentsTable, deploymentTable, retryTable, settingsTable, stateTable } from './tables.ts'
 
 const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
 
@@ -25,6 +25,7 @@ const withoutLibc = (lock: string): string => {
 /** Each generated file: what it should hold, given what it holds. */
 const FILES: Record<string, (now: string) => string> = {
   'docs/agents.md': (page) => withTable(page, 'agents', agentsTable()),
+  'docs/deploy.md': (page) => withTable(page, 'settings', deploymentTable()),
   'docs/errors.md': errorsPage,
   'docs/configuration.md': (page) => withTable(page, 'keys', settingsTable()),
   'docs/state-machine.md': (page) => withTable(withTable(page, 'states', stateTable()), 'retries', retryTable()),

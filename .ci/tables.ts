@@ -3,6 +3,7 @@ import { createBedrockAgent } from '../lib/agents/bedrock/agent.ts'
 import { readBedrockSettings } from '../lib/agents/bedrock/settings.ts'
 import { createLintAgent } from '../lib/agents/lint/agent.ts'
 import { loopDefinition } from '../lib/infra/loop-definition.ts'
+import { settingsKeys } from '../lib/infra/settings-keys.ts'
 import { policy } from '../lib/loop/policy.ts'
 import { allowedAt, type JsonSchema } from '../lib/loop/settings-schema.ts'
 import { settingsJsonSchema } from '../lib/loop/settings.ts'
@@ -26,6 +27,17 @@ export const settingsTable = (): string => {
     })
   return table(['Key', 'Default', 'Allowed', 'Meaning'], rowsOf(schema, policy.parse({}), []))
 }
+
+/** Every key of the deployment settings. */
+export const deploymentTable = (): string =>
+  table(
+    ['Key', 'Default', 'It holds'],
+    settingsKeys().map(({ key, fallbacks, required, meaning }) => [
+      code(key),
+      required ? 'needed' : fallbacks.map(code).join(' or '),
+      meaning,
+    ]),
+  )
 
 /** Every state: kind, time limit, what follows, what is caught. */
 export const stateTable = (): string =>

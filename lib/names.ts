@@ -55,8 +55,6 @@ export const ENV = {
   githubKeySecret: 'REVIEWLOOP_GITHUB_KEY_SECRET',
   /** The git token itself: the command line, and tests. Never set on a deployed function. */
   gitToken: 'REVIEWLOOP_GIT_TOKEN',
-  /** Default agent of the deployment. */
-  agent: 'REVIEWLOOP_AGENT',
   /** Settings of the agent `bedrock`: docs/agents.md says what each may hold. */
   bedrockModel: 'REVIEWLOOP_BEDROCK_MODEL',
   bedrockRegion: 'REVIEWLOOP_BEDROCK_REGION',

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { LocalLoop } from '../../lib/local/local-loop.ts'
+import { agentsOf } from '../../lib/loop/deployment.ts'
 import { nextAttempt } from '../../lib/loop/door.ts'
 import { LoopError } from '../../lib/loop/errors.ts'
 import { fixBranch } from '../../lib/loop/publish.ts'
@@ -61,7 +62,7 @@ const nothingToDo = (repository: LocalRepository): string => {
 
 /** The branch for the fixes has to be free before the work begins; a request that was made before has put them where they are. */
 const assertBranchFree = async ({ ports }: LocalLoop, request: RunRequest): Promise<void> => {
-  const runId = runIdOf(request, ports.defaultAgents)
+  const runId = runIdOf(request, agentsOf(ports, request.repository))
   if (await ports.runs.runs.read(runId)) return
   await assertFree(request.repository, fixBranch({ runId, request }), request.branch)
 }

@@ -4,6 +4,6 @@ import { parseState } from '../../lib/runtime/event.ts'
 
 /** State Prepare: run state in, run state out. */
 export const handler =
-  (ports: Pick<Ports, 'runs' | 'artifacts' | 'workspaces' | 'effects' | 'announce'>) =>
+  (ports: Pick<Ports, 'runs' | 'artifacts' | 'workspaces' | 'effects' | 'announce' | 'deployment'>) =>
   (event: unknown, invocation: Invocation): Promise<unknown> =>
     prepare(ports, parseState(event), invocation)

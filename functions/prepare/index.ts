@@ -1,5 +1,6 @@
 import { makeAnnounce } from '../../lib/runtime/announcer.ts'
 import { makeArtifacts } from '../../lib/runtime/bucket.ts'
+import { readDeployment } from '../../lib/runtime/deployment.ts'
 import { makeEffects } from '../../lib/runtime/effects.ts'
 import { readGitToken } from '../../lib/runtime/git-token.ts'
 import { onCleanSlate } from '../../lib/runtime/clean-slate.ts'
@@ -18,6 +19,7 @@ export const handler = lambda(
       workspaces: gitWorkspaces({ token: readGitToken }),
       effects,
       announce: makeAnnounce(effects),
+      deployment: readDeployment(),
     }),
   ),
 )

@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { startBody, startFromDoor } from '../../lib/loop/door.ts'
-import type { Ports } from '../../lib/loop/ports.ts'
 import type { StartPorts } from '../../lib/loop/start.ts'
 import { runOf } from '../../lib/loop/view.ts'
 import { parseEvent } from '../../lib/runtime/event.ts'
@@ -14,7 +13,7 @@ const UNATTENDED = { ask: 'never' } as const
 
 /** The one way to start a run: POST /runs, and the schedules. */
 export const handler =
-  (ports: StartPorts & Pick<Ports, 'deployment'>) =>
+  (ports: StartPorts) =>
   async (event: unknown): Promise<unknown> => {
     const scheduled = scheduleEvent.safeParse(event)
     if (scheduled.success) {

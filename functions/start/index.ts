@@ -1,9 +1,8 @@
 import { remoteHeads } from '../../lib/forge/remote-refs.ts'
-import { ENV } from '../../lib/names.ts'
 import { makeAnnounce } from '../../lib/runtime/announcer.ts'
+import { DEFAULT_AGENTS } from '../../lib/loop/deployment.ts'
 import { readDeployment } from '../../lib/runtime/deployment.ts'
 import { makeEffects } from '../../lib/runtime/effects.ts'
-import { requireEnv } from '../../lib/runtime/environment.ts'
 import { readGitToken } from '../../lib/runtime/git-token.ts'
 import { lambda } from '../../lib/runtime/lambda.ts'
 import { makeExecutions } from '../../lib/runtime/machine.ts'
@@ -20,7 +19,7 @@ export const handler = lambda(
     executions: makeExecutions(),
     effects,
     announce: makeAnnounce(effects),
-    defaultAgents: requireEnv(ENV.agent).split(','),
+    defaultAgents: DEFAULT_AGENTS,
     deployment: readDeployment(),
   }),
 )

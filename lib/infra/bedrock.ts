@@ -10,24 +10,30 @@ const price = z.number().min(0)
 
 export const bedrockSettings = z
   .strictObject({
-    /** Id of a model or of an inference profile, or the ARN of one. */
-    model: z.string().regex(/^[\w.:/-]{1,2048}$/, 'expected the id or the ARN of a model or an inference profile'),
-    /** Absent: that of the stack. */
-    region: region.optional(),
-    /** Regions to which the inference profile sends requests; absent: `region` alone. */
-    modelRegions: z.array(region).min(1).optional(),
-    /** ARNs that the functions may invoke, instead of those that follow from model and regions. */
+    model: z
+      .string()
+      .regex(/^[\w.:/-]{1,2048}$/, 'expected the id or the ARN of a model or an inference profile')
+      .describe('id or ARN of the model or inference profile; the functions that take turns may invoke it'),
+    region: region.optional().describe('region that is called; absent: that of the stack'),
+    modelRegions: z
+      .array(region)
+      .min(1)
+      .optional()
+      .describe('regions to which the inference profile sends requests; absent: `bedrock.region`'),
     resources: z
       .array(z.string().regex(/^arn:aws[a-z-]*:bedrock:[^*]*$/, 'expected an ARN of Bedrock without a wildcard'))
       .min(1)
-      .optional(),
-    effort: z.enum(['low', 'medium', 'high', 'xhigh', 'max']).optional(),
-    maxTokens: z.int().min(1000).optional(),
-    contextTokens: z.int().min(20_000).optional(),
-    cache: z.enum(['5m', '1h', 'off']).optional(),
-    strict: z.boolean().optional(),
-    /** US dollars for a million tokens; absent: dollars are not known, and `limits.dollars` does not hold. */
-    prices: z.strictObject({ input: price, output: price, cacheRead: price, cacheWrite: price }).optional(),
+      .optional()
+      .describe('ARNs that may be invoked, instead of those that follow from the above; needed where `model` is an ARN'),
+    effort: z.enum(['low', 'medium', 'high', 'xhigh', 'max']).optional().describe('as docs/agents.md says'),
+    maxTokens: z.int().min(1000).optional().describe('as docs/agents.md says'),
+    contextTokens: z.int().min(20_000).optional().describe('as docs/agents.md says'),
+    cache: z.enum(['5m', '1h', 'off']).optional().describe('as docs/agents.md says'),
+    strict: z.boolean().optional().describe('as docs/agents.md says'),
+    prices: z
+      .strictObject({ input: price, output: price, cacheRead: price, cacheWrite: price })
+      .optional()
+      .describe('US dollars for a million tokens; absent: dollars are not known, and no bound on dollars holds'),
   })
   .refine(({ model, resources }) => !model.startsWith('arn:') || resources !== undefined, {
     path: ['resources'],

@@ -23,7 +23,7 @@ export interface FunctionSize {
 
 const stores = ['sessionsTable', 'runsTable', 'bucket'] as const
 /** The longest that Lambda allows, and what an account without a raised quota may ask for. */
-const turn = { memory: 3008, timeout: 900, disk: 4096, env: [...stores, 'agent'] } as const satisfies FunctionSize
+const turn = { memory: 3008, timeout: 900, disk: 4096, env: stores } as const satisfies FunctionSize
 const small = { memory: 512, timeout: 60, disk: 512 } as const
 
 export const SIZES: Record<FunctionName, FunctionSize> = {
@@ -37,7 +37,7 @@ export const SIZES: Record<FunctionName, FunctionSize> = {
   RecordFailure: { ...small, env: ['sessionsTable', 'runsTable', 'machine', 'publishFunction'] },
   Close: { ...small, timeout: 300, env: [...stores, 'publishFunction'] },
   // An HTTP API waits 30 seconds for an answer.
-  Start: { ...small, timeout: 29, env: ['sessionsTable', 'runsTable', 'machine', 'agent', 'gitTokenSecret', 'publishFunction'] },
+  Start: { ...small, timeout: 29, env: ['sessionsTable', 'runsTable', 'machine', 'gitTokenSecret', 'publishFunction'] },
   Show: { ...small, timeout: 29, env: ['runsTable'] },
 }
 

@@ -84,7 +84,6 @@ const environment = (scope: Construct, { name, settings, tables, artifacts, publ
     gitTokenSecret: settings.gitTokenSecret,
     githubKeySecret: settings.github?.keySecret,
     publishFunction: publish?.functionArn,
-    agent: settings.agents.join(','),
   }
   const own = Object.fromEntries(SIZES[name].env.map((key) => [key, values[key]]))
   return named({ ...own, ...(ACCESS[name].model ? bedrockEnvironment(settings.bedrock) : {}) })

@@ -19,7 +19,7 @@ export class Nightly extends Construct {
   constructor(scope: Construct, id: string, { settings, start, deadLetters }: NightlyProps) {
     super(scope, id)
     const scheduled = settings.repositories.flatMap(({ url, defaultBranch, schedule }) =>
-      schedule ? [{ url, defaultBranch, schedule }] : [],
+      schedule ? [{ url, defaultBranch, schedule: { ...schedule, branch: schedule.branch ?? defaultBranch } }] : [],
     )
     if (!scheduled.length) return
     const group = new CfnScheduleGroup(this, 'Group', { name: `reviewloop-${settings.stage}` })

@@ -5,6 +5,7 @@ import { Construct } from 'constructs'
 import { OPTIONAL_AGENTS } from '../names.ts'
 import { imageHandler } from './bundling.ts'
 import { functionOptions, type LoopFunctionProps, nameInTemplate } from './loop-function.ts'
+import { agentsNamed } from './settings.ts'
 
 const isOptional = (agent: string): boolean => (OPTIONAL_AGENTS as readonly string[]).includes(agent)
 
@@ -20,7 +21,7 @@ export class TurnFunction extends Construct {
       code: DockerImageCode.fromImageAsset(props.code, {
         cmd: [imageHandler(props.name)],
         platform: Platform.LINUX_AMD64,
-        buildArgs: { AGENTS: props.settings.agents.filter(isOptional).join(' ') },
+        buildArgs: { AGENTS: agentsNamed(props.settings).filter(isOptional).join(' ') },
         assetName: 'reviewloop',
       }),
     })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createAgents } from '../agents/registry.ts'
 import { gitForge } from '../forge/git-forge.ts'
 import { recordLostExecution } from '../loop/record-failure.ts'
-import { type Deployment, NO_DEPLOYMENT } from '../loop/deployment.ts'
+import { DEFAULT_AGENTS, type Deployment, NO_DEPLOYMENT } from '../loop/deployment.ts'
 import type { Effects, Ports } from '../loop/ports.ts'
 import { redact } from '../loop/redact.ts'
 import type { Teller } from '../loop/telling.ts'
@@ -56,7 +56,6 @@ export interface LocalLoop {
 
 const TABLES = { sessions: 'Sessions', runs: 'Runs' }
 const MOST_LOST = 3
-const DEFAULT_AGENTS = ['lint'] as const
 
 const effectsOf = (owner: string, onLog: LoopOptions['onLog']): Effects => ({
   now: () => Date.now(),

@@ -84,9 +84,27 @@ export const deployment = z.strictObject({
 })
 export type Deployment = z.infer<typeof deployment>
 
+/** Where nobody names any. */
+export const DEFAULT_AGENTS: readonly string[] = ['lint']
+
 /** Of the embedded engine: any repository, no bound. */
 export const NO_DEPLOYMENT: Deployment = deployment.parse({})
 
 /** The repository under that address, however it is spelled; null where the deployment has none. */
 export const repositoryOf = ({ repositories }: Deployment, url: string): DeployedRepository | null =>
   repositories.find((entry) => normaliseRepository(entry.url) === normaliseRepository(url)) ?? null
+
+/** Agents of the deployment for a repository, by role; what neither names is left out. */
+export const deployedAgents = (facts: Deployment, url: string): Deployment['agents'] => ({
+  ...facts.agents,
+  ...repositoryOf(facts, url)?.agents,
+})
+
+/** What makes the same request another run where the deployment's agents are others. */
+export const agentsOf = (
+  ports: { deployment: Deployment; defaultAgents: readonly string[] },
+  url: string,
+): readonly string[] | Deployment['agents'] => {
+  const named = deployedAgents(ports.deployment, url)
+  return Object.keys(named).length ? named : ports.defaultAgents
+}

@@ -1,6 +1,6 @@
 /** The doors: what a caller may ask for, made into a canonical request. The forge is asked for every commit. */
 import * as z from 'zod'
-import { repositoryOf } from './deployment.ts'
+import { agentsOf, repositoryOf } from './deployment.ts'
 import { LoopError } from './errors.ts'
 import type { Ports } from './ports.ts'
 import { commitId, type RunRequest, runRequest } from './run.ts'
@@ -27,10 +27,7 @@ export type StartBody = z.infer<typeof startBody>
  * Starts a run from a door of the deployed stack.
  * Errors: RepositoryNotAllowed, BranchGone, NotTheBranchHead, and those of `startRun`.
  */
-export const startFromDoor = async (
-  ports: StartPorts & Pick<Ports, 'deployment'>,
-  { body, startedBy }: { body: StartBody; startedBy: string },
-): Promise<Started> => {
+export const startFromDoor = async (ports: StartPorts, { body, startedBy }: { body: StartBody; startedBy: string }): Promise<Started> => {
   const url = normaliseRepository(body.repository)
   const allowed = repositoryOf(ports.deployment, url)
   if (!allowed) throw new LoopError('RepositoryNotAllowed', `${url} is not a repository of this deployment.`)
@@ -61,10 +58,13 @@ const headOf = async (ports: StartPorts, url: string, branch: string): Promise<s
 }
 
 /** The request as a new attempt, if all attempts before have ended; else the attempt that is under way. */
-export const nextAttempt = async (ports: Pick<Ports, 'runs' | 'defaultAgents'>, request: RunRequest): Promise<RunRequest> => {
+export const nextAttempt = async (
+  ports: Pick<Ports, 'runs' | 'defaultAgents' | 'deployment'>,
+  request: RunRequest,
+): Promise<RunRequest> => {
   for (let attempt = request.attempt; ; attempt++) {
     const candidate = { ...request, attempt }
-    const run = await ports.runs.runs.read(runIdOf(candidate, ports.defaultAgents))
+    const run = await ports.runs.runs.read(runIdOf(candidate, agentsOf(ports, candidate.repository)))
     if (run?.status !== 'ended') return candidate
   }
 }

@@ -1,6 +1,7 @@
 /** State Prepare: fetches once, resolves the policy from the tip of the base branch, stores the snapshot. */
 import { fixedInHistory } from './branch.ts'
 import { readCurrentRun } from './current-run.ts'
+import { deployedPolicy } from './deployed-policy.ts'
 import { loopPolicyOf } from './loop-policy.ts'
 import { advance } from './next-step.ts'
 import { SETTINGS_FILE } from './policy.ts'
@@ -12,13 +13,17 @@ import { sourceKey, storeSource } from './source.ts'
 
 /** Errors: StaleExecution, BadSettings, and those of `Workspaces.fetch`. */
 export const prepare = async (
-  ports: Pick<Ports, 'runs' | 'artifacts' | 'workspaces' | 'effects' | 'announce'>,
+  ports: Pick<Ports, 'runs' | 'artifacts' | 'workspaces' | 'effects' | 'announce' | 'deployment'>,
   state: RunState,
   invocation: Invocation,
 ): Promise<RunState> => {
   const { request } = await readCurrentRun(ports.runs, state)
   const policyOf = (text: string | null) =>
-    resolvePolicy({ text, file: `${SETTINGS_FILE} at ${request.base.slice(0, 12)}`, overrides: request.overrides })
+    deployedPolicy(
+      ports.deployment,
+      request.repository,
+      resolvePolicy({ text, file: `${SETTINGS_FILE} at ${request.base.slice(0, 12)}`, overrides: request.overrides }),
+    )
 
   invocation.progress(`fetching ${request.head.slice(0, 12)}`)
   const { pack, history, messages, ...fetched } = await ports.workspaces.fetch(

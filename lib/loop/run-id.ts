@@ -23,9 +23,9 @@ export const normaliseRepository = (repository: string): string => {
   return `${protocol}//${host}${path}`
 }
 
-/** `r-` and 16 hex digits, of everything that makes a request another one. `defaultAgents`: those of the deployment. */
-export const runIdOf = (request: RunRequest, defaultAgents: readonly string[]): string =>
-  `r-${sha256(canonical({ ...request, repository: normaliseRepository(request.repository), agents: defaultAgents })).slice(0, 16)}`
+/** `r-` and 16 hex digits, of everything that makes a request another one; `agents` are those of the deployment. */
+export const runIdOf = (request: RunRequest, agents: unknown): string =>
+  `r-${sha256(canonical({ ...request, repository: normaliseRepository(request.repository), agents })).slice(0, 16)}`
 
 /** Key of the branch item; for a run of a bare commit the head stands for the branch. */
 export const branchKeyOf = (repository: string, branchOrHead: string): string =>

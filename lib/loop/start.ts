@@ -2,6 +2,7 @@
 import { executionName } from '../names.ts'
 import { changeBranch, freeBranch } from './branch.ts'
 import { KEEP_SECONDS } from './current-run.ts'
+import { agentsOf } from './deployment.ts'
 import { endUnder } from './end-run.ts'
 import { LoopError } from './errors.ts'
 import { firstIssue } from './issue.ts'
@@ -19,7 +20,7 @@ export interface Started {
 }
 
 /** Whoever starts runs asks the forge where a branch stands, and publishes nothing. */
-export type StartPorts = Pick<Ports, 'runs' | 'sessions' | 'executions' | 'effects' | 'defaultAgents' | 'announce'> & {
+export type StartPorts = Pick<Ports, 'runs' | 'sessions' | 'executions' | 'effects' | 'defaultAgents' | 'announce' | 'deployment'> & {
   forge: Pick<Forge, 'branchHead'>
 }
 
@@ -37,7 +38,7 @@ export const startRun = async (
   }
   const request = parsed.data
   resolvePolicy({ text: null, file: '', overrides: request.overrides })
-  const runId = runIdOf(request, ports.defaultAgents)
+  const runId = runIdOf(request, agentsOf(ports, request.repository))
 
   const before = await ports.runs.runs.read(runId)
   if (before) return { run: await goneOn(ports, before), started: false }

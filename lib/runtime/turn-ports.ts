@@ -1,11 +1,10 @@
 /** What a turn's function has: stores, a workspace without a credential, and agents. */
 import { createAgents } from '../agents/registry.ts'
+import { DEFAULT_AGENTS } from '../loop/deployment.ts'
 import type { TurnPorts } from '../loop/review.ts'
-import { ENV } from '../names.ts'
 import { gitWorkspaces } from '../workspace/workspaces.ts'
 import { makeArtifacts } from './bucket.ts'
 import { makeEffects } from './effects.ts'
-import { requireEnv } from './environment.ts'
 import { makeRuns, makeSessions } from './tables.ts'
 
 export const makeTurnPorts = (): TurnPorts => ({
@@ -15,5 +14,5 @@ export const makeTurnPorts = (): TurnPorts => ({
   workspaces: gitWorkspaces({ token: async () => null }),
   agents: createAgents(),
   effects: makeEffects(),
-  defaultAgents: requireEnv(ENV.agent).split(','),
+  defaultAgents: DEFAULT_AGENTS,
 })

@@ -55,7 +55,6 @@ export const imageWorld = async (): Promise<ImageWorld> => {
       [ENV.sessionsTable]: NAMES.sessions,
       [ENV.runsTable]: NAMES.runs,
       [ENV.bucket]: s3.bucket,
-      [ENV.agent]: 'lint',
     },
     prepared: async (repository, source, agent) => {
       const { state } = await aRun(ports, {

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { App } from 'aws-cdk-lib'
 import type { FunctionName } from '../../lib/names.ts'
-import { parseSettings, type Settings } from '../../lib/infra/settings.ts'
+import { parseSettings } from '../../lib/infra/read-settings.ts'
+import type { Settings } from '../../lib/infra/settings.ts'
 import { ReviewloopStack } from '../../lib/infra/stack.ts'
 
 export interface Resource {
