@@ -6,6 +6,7 @@ const RETRIED = new Set([
   'Throttling',
   'RequestLimitExceeded',
   'LimitExceededException',
+  'ExecutionLimitExceeded',
   'TransactionConflictException',
   'SlowDown',
   'TimeoutError',
