@@ -3,8 +3,10 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { loopDefinition } from '../lib/infra/loop-definition.ts'
 import { errorsPage } from '../lib/loop/errors-page.ts'
+import { openapi } from '../lib/loop/openapi.ts'
 import { placeholderArn } from '../lib/names.ts'
 import { agentsTable, deploymentTable, retryTable, settingsTable, stateTable } from './tables.ts'
+import packageJson from '../package.json' with { type: 'json' }
 
 const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
 
@@ -29,6 +31,7 @@ const FILES: Record<string, (now: string) => string> = {
   'docs/errors.md': errorsPage,
   'docs/configuration.md': (page) => withTable(page, 'keys', settingsTable()),
   'docs/state-machine.md': (page) => withTable(withTable(page, 'states', stateTable()), 'retries', retryTable()),
+  'docs/openapi.json': () => json(openapi(packageJson.version)),
   'lib/local/loop-machine.asl.json': () => json(loopDefinition(placeholderArn)),
   'package-lock.json': withoutLibc,
 }

@@ -34,8 +34,41 @@ export const FUNCTION_FOLDERS = {
   Close: 'close',
   Start: 'start',
   Show: 'show',
+  Report: 'report',
+  Answer: 'answer',
+  Abort: 'abort',
 } as const
 export type FunctionName = keyof typeof FUNCTION_FOLDERS
+
+/** Who a route of the API is open to: callers that IAM lets in, or jobs of a CI by its OIDC tokens. */
+export const CI_KINDS = ['github', 'gitlab'] as const
+export type CiKind = (typeof CI_KINDS)[number]
+
+/** Who signs the tokens of the jobs of a forge, by the address of the forge's API. */
+export const ciIssuer = (kind: CiKind, apiUrl: string): string => {
+  const { origin, hostname } = new URL(apiUrl)
+  if (kind === 'gitlab') return origin
+  return hostname === 'api.github.com' ? 'https://token.actions.githubusercontent.com' : `${origin}/_services/token`
+}
+
+/** Every route of the HTTP API, and the function that answers it. A CI's routes begin with `/ci/`, and reach its own repository alone. */
+export const API_ROUTES = {
+  'POST /runs': { function: 'Start', open: 'iam' },
+  'GET /runs': { function: 'Show', open: 'iam' },
+  'GET /runs/{id}': { function: 'Show', open: 'iam' },
+  'GET /runs/{id}/report': { function: 'Report', open: 'iam' },
+  'POST /runs/{id}/decision': { function: 'Answer', open: 'iam' },
+  'POST /runs/{id}/abort': { function: 'Abort', open: 'iam' },
+  'GET /health': { function: 'Show', open: 'iam' },
+  'GET /openapi.json': { function: 'Show', open: 'iam' },
+  'POST /ci/github/runs': { function: 'Start', open: 'github' },
+  'GET /ci/github/runs/{id}': { function: 'Show', open: 'github' },
+  'GET /ci/github/runs/{id}/report': { function: 'Report', open: 'github' },
+  'POST /ci/gitlab/runs': { function: 'Start', open: 'gitlab' },
+  'GET /ci/gitlab/runs/{id}': { function: 'Show', open: 'gitlab' },
+  'GET /ci/gitlab/runs/{id}/report': { function: 'Report', open: 'gitlab' },
+} as const satisfies Record<string, { function: FunctionName; open: 'iam' | CiKind }>
+export type ApiRoute = keyof typeof API_ROUTES
 
 /** Functions that touch source run from the container image; the others are zips. */
 export const IMAGE_FUNCTIONS = ['Prepare', 'Review', 'Fix', 'Certify', 'Publish'] as const satisfies readonly FunctionName[]
@@ -84,7 +117,13 @@ export const TABLE = {
   branchSk: 'branch',
   /** What the forge was told of the run. */
   forgeSk: 'forge',
+  /** Index of `Runs` by sort key and time of creation: of all items the run items alone have both. */
+  runsByTime: 'runs-by-time',
+  createdAt: 'createdAt',
 } as const
+
+/** What the index holds of a run item beside its keys: enough for a list, and no task token. */
+export const LISTED = ['runId', 'request', 'status', 'startedBy', 'verdict', 'updatedAt', 'endedAt'] as const
 
 /** Partition key of a role's item, in both tables. */
 export const roleKey = (runId: string, role: TurnRole): string => `${runId}#${role}`

@@ -1,17 +1,37 @@
+import openapi from '../../docs/openapi.json' with { type: 'json' }
+import type { HealthAnswer } from '../../lib/loop/api.ts'
+import { assertOwnRun } from '../../lib/loop/ci-claims.ts'
 import { readRun } from '../../lib/loop/current-run.ts'
-import { LoopError } from '../../lib/loop/errors.ts'
 import type { Ports } from '../../lib/loop/ports.ts'
-import { runId } from '../../lib/loop/run.ts'
+import { redactAll } from '../../lib/loop/redact.ts'
+import { listQuery } from '../../lib/loop/requests.ts'
 import { viewOf } from '../../lib/loop/view.ts'
-import { parseEvent } from '../../lib/runtime/event.ts'
-import { answering, httpEvent, json } from '../../lib/runtime/http.ts'
+import type { Caller, Callers } from '../../lib/runtime/caller.ts'
+import { answering, type HttpEvent, json, readQuery, readRequest, readRunId } from '../../lib/runtime/http.ts'
 
-/** GET /runs/{id}: the run and its turns. */
+type ShowPorts = Pick<Ports, 'runs' | 'deployment' | 'effects'>
+
+const health = ({ stage, repositories }: Ports['deployment']): HealthAnswer => ({
+  version: 1,
+  status: 'ok',
+  stage,
+  repositories: repositories.map(({ url }) => url),
+})
+
+const show = async (ports: ShowPorts, request: HttpEvent, { job }: Caller): Promise<unknown> => {
+  if (request.routeKey === 'GET /health') return health(ports.deployment)
+  if (request.routeKey === 'GET /openapi.json') return openapi
+  if (request.routeKey === 'GET /runs') return redactAll({ version: 1, ...(await ports.runs.page(readQuery(listQuery, request))) })
+  const run = await readRun(ports.runs, readRunId(request))
+  if (job) assertOwnRun(job, run)
+  return viewOf(run, await ports.runs.turns(run.runId))
+}
+
+/** What only reads the table: GET /runs, GET /runs/{id} for people and CI jobs, GET /health, GET /openapi.json. */
 export const handler =
-  (ports: Pick<Ports, 'runs'>) =>
+  (ports: ShowPorts, callers: Callers) =>
   (event: unknown): Promise<unknown> =>
     answering(async () => {
-      const id = runId.safeParse(parseEvent(httpEvent, event).pathParameters?.['id'])
-      if (!id.success) throw new LoopError('RunNotFound', 'A run id is r- and 16 hexadecimal digits.')
-      return json(200, viewOf(await readRun(ports.runs, id.data), await ports.runs.turns(id.data)))
-    })
+      const request = readRequest(event)
+      return json(200, await show(ports, request, await callers(request)))
+    }, ports.effects)

@@ -1,10 +1,12 @@
 /** What each function may do, and nothing else: one table, from which the statements are built. */
-import { type FunctionName, STATE_OF_ROLE, TURN_ROLES, type TurnRole } from '../names.ts'
+import { type FunctionName, STATE_OF_ROLE, TABLE, TURN_ROLES, type TurnRole } from '../names.ts'
 
 /** Items of a table whose partition key is like one of `keys` (`*` any text, `?` one character). */
 export interface TableAccess {
   actions: readonly ('GetItem' | 'PutItem' | 'Query')[]
   keys: readonly string[]
+  /** Of an index of the table, and then the keys are the index's; absent: of the table itself. */
+  index?: string
 }
 export interface Access {
   sessions: readonly TableAccess[]
@@ -30,6 +32,7 @@ const itemsOf = (...roles: TurnRole[]): string[] => roles.map((role) => `*#${rol
 const read = (...keys: string[]): TableAccess => ({ actions: ['GetItem'], keys })
 const readWrite = (...keys: string[]): TableAccess => ({ actions: ['GetItem', 'PutItem'], keys })
 const history: TableAccess = { actions: ['Query'], keys: itemsOf(...TURN_ROLES) }
+const runsByTime: TableAccess = { actions: ['Query'], keys: [TABLE.runSk], index: TABLE.runsByTime }
 
 const nothing: Access = {
   sessions: [],
@@ -102,5 +105,13 @@ export const ACCESS: Record<FunctionName, Access> = {
     gitToken: true,
     announce: true,
   },
-  Show: { ...nothing, runs: [read(RUN), history] },
+  Show: { ...nothing, runs: [read(RUN), history, runsByTime] },
+  Report: { ...nothing, runs: [read(RUN), history], get: ['reports', 'records', 'changesets'] },
+  Answer: { ...nothing, runs: [readWrite(RUN)], get: ['records'], machine: ['SendTaskSuccess'] },
+  Abort: {
+    ...nothing,
+    sessions: [read(...itemsOf(...TURN_ROLES))],
+    runs: [readWrite(RUN)],
+    machine: ['StartExecution', 'StopExecution'],
+  },
 }

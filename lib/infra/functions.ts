@@ -39,6 +39,9 @@ export const SIZES: Record<FunctionName, FunctionSize> = {
   // An HTTP API waits 30 seconds for an answer.
   Start: { ...small, timeout: 29, env: ['sessionsTable', 'runsTable', 'machine', 'gitTokenSecret', 'publishFunction'] },
   Show: { ...small, timeout: 29, env: ['runsTable'] },
+  Report: { ...small, timeout: 29, env: ['runsTable', 'bucket'] },
+  Answer: { ...small, timeout: 29, env: ['runsTable', 'bucket', 'machine'] },
+  Abort: { ...small, timeout: 29, env: ['sessionsTable', 'runsTable', 'machine'] },
 }
 
 /** What a Task waits longer than its function may run: Lambda's own time-out is to be seen first, with its name. */

@@ -5,7 +5,7 @@ import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import { DefinitionBody, LogLevel, StateMachine, StateMachineType } from 'aws-cdk-lib/aws-stepfunctions'
 import { Construct } from 'constructs'
-import type { TaskState } from '../names.ts'
+import { TASK_STATES, type TaskState } from '../names.ts'
 import { loopDefinition } from './loop-definition.ts'
 import type { Settings } from './settings.ts'
 import { machineName } from './statements.ts'
@@ -23,7 +23,7 @@ export class LoopMachine extends Construct {
     const definition = loopDefinition((state) => functions[state].functionArn, Aws.PARTITION)
     const role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('states.amazonaws.com') })
     role.addToPolicy(
-      new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: Object.values(functions).map((fn) => fn.functionArn) }),
+      new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: TASK_STATES.map((state) => functions[state].functionArn) }),
     )
     this.machine = new StateMachine(this, 'Machine', {
       stateMachineName: machineName(settings.stage),

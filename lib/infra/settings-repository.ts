@@ -28,17 +28,27 @@ const forge = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('gitlab'),
     projectId: z.int().min(1).describe('the id on the front page of the project'),
+    namespaceId: z
+      .int()
+      .min(1)
+      .optional()
+      .describe('id of the group or user that it belongs to, which tokens of its jobs then have to name'),
     apiUrl: apiUrl.default('https://gitlab.com/api/v4').describe('address of the API, for a server of your own'),
   }),
 ])
 
 const patterns = z.array(z.string().min(1).max(500)).min(1).max(50)
 const oidc = z.strictObject({
-  events: patterns.default(['push', 'pull_request', 'workflow_dispatch']).describe('events of the forge whose jobs may start runs'),
+  events: patterns
+    .default(['push', 'pull_request', 'workflow_dispatch', 'merge_request_event', 'web'])
+    .describe('events of the forge whose jobs may start runs: `event_name` of GitHub, `pipeline_source` of GitLab'),
   refs: patterns.default(['refs/heads/*', 'refs/pull/*']).describe('refs whose jobs may start runs; `*` stands for any text'),
   workflows: patterns
     .optional()
-    .describe('workflow files whose jobs may start runs, as `owner/name/.github/workflows/file.yml`; absent: any'),
+    .describe(
+      'workflow files whose jobs may start runs, as `owner/name/.github/workflows/file.yml`, or of GitLab the CI file; absent: any',
+    ),
+  protectedOnly: z.boolean().default(false).describe('whether the branch of a job of GitLab has to be a protected one'),
 })
 
 const triggers = z.strictObject({

@@ -8,6 +8,7 @@ import { Api } from './api.ts'
 import { Artifacts } from './artifacts.ts'
 import type { Bundles } from './bundling.ts'
 import { checkTimes, isImageFunction } from './functions.ts'
+import { deploymentDocument } from './deployment-document.ts'
 import type { LoopFunctionProps } from './loop-function.ts'
 import { LoopMachine } from './loop-machine.ts'
 import { Nightly } from './nightly.ts'
@@ -55,10 +56,9 @@ export class ReviewloopStack extends Stack {
     const others = Object.fromEntries(names.map((name) => [name, make(name, told)]))
     const functions = { ...others, Publish } as Record<FunctionName, IFunction>
 
-    const { Start, Show, ...ofStates } = functions
-    const { machine } = new LoopMachine(this, 'Loop', { settings, functions: ofStates })
-    const api = new Api(this, 'Api', { settings, start: Start, show: Show })
-    new Nightly(this, 'Nightly', { settings, start: Start, deadLetters })
+    const { machine } = new LoopMachine(this, 'Loop', { settings, functions })
+    const api = new Api(this, 'Api', { settings, deployment: deploymentDocument(settings), functions })
+    new Nightly(this, 'Nightly', { settings, start: functions.Start, deadLetters })
     new LostExecutions(this, 'LostExecutions', { machine, recordFailure: functions.RecordFailure, deadLetters })
     new CfnOutput(this, 'ApiUrl', { value: api.url })
     new CfnOutput(this, 'MachineArn', { value: machine.stateMachineArn })

@@ -10,7 +10,7 @@ export const tableStatement = (tableArn: string, access: TableAccess): PolicySta
   new PolicyStatement({
     effect: Effect.ALLOW,
     actions: access.actions.map((action) => `dynamodb:${action}`),
-    resources: [tableArn],
+    resources: [access.index ? `${tableArn}/index/${access.index}` : tableArn],
     conditions: {
       'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [...access.keys] },
       Null: { 'dynamodb:LeadingKeys': 'false' },

@@ -1,8 +1,8 @@
 /** The two tables. Ids and states only; TTL is a backstop, expiry is checked on read. */
 import { RemovalPolicy } from 'aws-cdk-lib'
-import { AttributeType, BillingMode, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb'
+import { AttributeType, BillingMode, ProjectionType, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb'
 import { Construct } from 'constructs'
-import { TABLE } from '../names.ts'
+import { LISTED, TABLE } from '../names.ts'
 
 export interface TablesProps {
   /** Whether the tables outlive the stack and refuse to be deleted. */
@@ -26,5 +26,12 @@ export class Tables extends Construct {
     }
     this.sessions = new Table(this, 'Sessions', both)
     this.runs = new Table(this, 'Runs', { ...both, sortKey: { name: TABLE.sk, type: AttributeType.STRING } })
+    this.runs.addGlobalSecondaryIndex({
+      indexName: TABLE.runsByTime,
+      partitionKey: { name: TABLE.sk, type: AttributeType.STRING },
+      sortKey: { name: TABLE.createdAt, type: AttributeType.STRING },
+      projectionType: ProjectionType.INCLUDE,
+      nonKeyAttributes: [...LISTED],
+    })
   }
 }

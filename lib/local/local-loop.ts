@@ -89,7 +89,7 @@ export const openLoop = async (folder: DataFolder, options: LoopOptions): Promis
   })
   const adapters: Ports = {
     sessions: dynamoSessions({ client, table: TABLES.sessions }),
-    runs: dynamoRuns({ client, table: TABLES.runs }),
+    runs: dynamoRuns({ client, table: TABLES.runs, small: true }),
     artifacts: directoryArtifacts(folder.artifacts),
     workspaces: gitWorkspaces({ token, folder: scratch }),
     agents: createAgents({ scenario: options.scenario }),

@@ -19,15 +19,24 @@ const forge = z.discriminatedUnion('kind', [
     ownerId: z.int().min(1),
     apiUrl: z.url().default('https://api.github.com'),
   }),
-  z.strictObject({ kind: z.literal('gitlab'), projectId: z.int().min(1), apiUrl: z.url().default('https://gitlab.com/api/v4') }),
+  z.strictObject({
+    kind: z.literal('gitlab'),
+    projectId: z.int().min(1),
+    /** Of the group or user that the project belongs to; absent: any. */
+    namespaceId: z.int().min(1).optional(),
+    apiUrl: z.url().default('https://gitlab.com/api/v4'),
+  }),
 ])
 
 /** What a token of a CI job has to say, beside whose repository it is. `*` in an entry stands for any text. */
 const oidc = z.strictObject({
-  events: z.array(z.string()).min(1).default(['push', 'pull_request', 'workflow_dispatch']),
+  /** Of GitHub: `event_name`; of GitLab: `pipeline_source`. */
+  events: z.array(z.string()).min(1).default(['push', 'pull_request', 'workflow_dispatch', 'merge_request_event', 'web']),
   refs: z.array(z.string()).min(1).default(['refs/heads/*', 'refs/pull/*']),
   /** Of GitHub: `owner/name/.github/workflows/file.yml`, without the part after `@`; of GitLab: path of the CI file. Absent: any. */
   workflows: z.array(z.string()).min(1).optional(),
+  /** Of GitLab: whether the branch of the job has to be a protected one. */
+  protectedOnly: z.boolean().default(false),
 })
 
 /** How much one nightly run reviews: what is over it is left to the nights after. */

@@ -1,27 +1,11 @@
 /** The doors: what a caller may ask for, made into a canonical request. The forge is asked for every commit. */
-import * as z from 'zod'
 import { agentsOf, repositoryOf } from './deployment.ts'
 import { LoopError } from './errors.ts'
 import type { Ports } from './ports.ts'
-import { commitId, type RunRequest, runRequest } from './run.ts'
+import type { StartBody } from './requests.ts'
+import type { RunRequest } from './run.ts'
 import { normaliseRepository, runIdOf } from './run-id.ts'
 import { startRun, type Started, type StartPorts } from './start.ts'
-
-const branchName = z.string().min(1).max(255)
-
-/** Body of POST /runs. */
-export const startBody = z.strictObject({
-  repository: z.string().min(1).max(2048),
-  branch: branchName,
-  /** Branch to compare with; the repository's default branch when left out. */
-  base: branchName.optional(),
-  /** Commit that has to be the head of the branch; its head when left out. */
-  head: commitId.optional(),
-  overrides: runRequest.shape.overrides.optional(),
-  /** An explicit re-request: a new attempt where the same request has ended before. */
-  again: z.boolean().default(false),
-})
-export type StartBody = z.infer<typeof startBody>
 
 /**
  * Starts a run from a door of the deployed stack.
@@ -49,6 +33,14 @@ export const startFromDoor = async (ports: StartPorts, { body, startedBy }: { bo
     checkHead: true,
     again: body.again,
   })
+}
+
+/** Starts a run for a caller that IAM let in. Errors: those of `startFromDoor`. */
+export const startFromApi = async (ports: StartPorts, given: Parameters<typeof startFromDoor>[1]): Promise<Started> => {
+  const repository = repositoryOf(ports.deployment, given.body.repository)
+  if (repository && !repository.triggers.api)
+    throw new LoopError('RepositoryNotAllowed', `Callers with credentials start no runs of ${repository.url}: \`triggers.api\` is off.`)
+  return startFromDoor(ports, given)
 }
 
 const headOf = async (ports: StartPorts, url: string, branch: string): Promise<string> => {

@@ -95,6 +95,20 @@ export const ERRORS = {
     'Commit first, or name what exists: `reviewloop run --head my-branch`.',
   ),
   NoBase: entry('user', 400, 'No base to compare with was found.', 'Name it: `reviewloop run --base main`.'),
+  NoSuchRoute: entry('user', 404, 'The API has no such route.', 'Look at its description: GET /openapi.json.'),
+  NotAuthenticated: entry(
+    'user',
+    401,
+    'The caller has not proved who it is, or its proof is not accepted.',
+    'Sign the request, or send a fresh token made out to the audience of the deployment.',
+  ),
+  CallerRefused: entry(
+    'user',
+    403,
+    'The caller may not do this.',
+    'Read which claim was refused, and mend the job or the `oidc` settings of the repository.',
+  ),
+  IssuerUnavailable: entry('service', 503, "The keys of a token's issuer could not be fetched.", 'Try again in a moment.'),
   RepositoryNotAllowed: entry(
     'user',
     403,
@@ -108,6 +122,7 @@ export const ERRORS = {
     'Push first, or ask for the commit that is the head of the branch.',
   ),
   RunNotFound: entry('user', 404, 'There is no such run.', 'List the runs with `reviewloop list`.'),
+  NoPatch: entry('user', 404, 'The run has no patch.', 'No fix was committed: look at the report.'),
   RunEnded: entry('user', 409, 'The run has ended.', 'Look at it with `reviewloop show`, or start a new attempt with `--again`.'),
   // decisions
   BadDecision: entry(

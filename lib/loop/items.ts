@@ -107,6 +107,19 @@ export const runItem = z.strictObject({
 })
 export type RunItem = z.infer<typeof runItem>
 
+/** A run as a list shows it. */
+export const runSummary = runItem.pick({
+  runId: true,
+  request: true,
+  status: true,
+  startedBy: true,
+  verdict: true,
+  createdAt: true,
+  updatedAt: true,
+  endedAt: true,
+})
+export type RunSummary = z.infer<typeof runSummary>
+
 /** Item of table Runs, key (`branch#<hash of repository and branch>`, `branch`): one run a branch at a time. */
 export const branchItem = z.strictObject({
   key: z.string(),

@@ -2,7 +2,7 @@
 import type { TurnRole } from '../names.ts'
 import type { Agents } from './agent.ts'
 import type { Deployment } from './deployment.ts'
-import type { BranchItem, RunItem, TurnItem } from './items.ts'
+import type { BranchItem, RunItem, RunSummary, TurnItem } from './items.ts'
 import type { TurnRecord } from './record.ts'
 import type { RunState } from './run.ts'
 import type { ForgeItem, Teller } from './telling.ts'
@@ -20,6 +20,21 @@ export interface ItemStore<Key, Item> {
 
 export interface SessionStore extends ItemStore<{ runId: string; role: TurnRole }, TurnItem> {}
 
+/** A page of runs, newest first: those after `after`, which is `next` of the page before. */
+export interface RunQuery {
+  repository?: string | undefined
+  branch?: string | undefined
+  status?: RunItem['status'] | undefined
+  limit: number
+  after?: string | undefined
+}
+
+export interface RunPage {
+  runs: RunSummary[]
+  /** null where there are no more. A page may be short, or empty, and not the last. */
+  next: string | null
+}
+
 export interface RunStore {
   runs: ItemStore<string, RunItem>
   branches: ItemStore<string, BranchItem>
@@ -31,6 +46,8 @@ export interface RunStore {
   turns(runId: string): Promise<TurnRecord[]>
   /** All runs, newest first. */
   list(limit?: number): Promise<RunItem[]>
+  /** A page of runs, of a table of any size. May lag a moment behind. Errors: BadRequest for an `after` that no page gave. */
+  page(query: RunQuery): Promise<RunPage>
   /** Takes a run and its history out of the table (`reviewloop clean`). */
   forget(runId: string): Promise<void>
 }
@@ -42,6 +59,12 @@ export interface ArtifactStore {
   get(key: string): Promise<Uint8Array | null>
   /** Deletes everything whose key starts with the prefix; nothing there is no error. */
   deleteAll(prefix: string): Promise<void>
+}
+
+/** Addresses from which whoever has one may read an object for some minutes, without a credential. */
+export interface ArtifactLinks {
+  /** `name` is what a browser saves it as. */
+  link(key: string, about: { contentType: string; name: string }): Promise<string>
 }
 
 export interface Forge {

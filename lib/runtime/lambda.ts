@@ -18,7 +18,9 @@ keepSecrets(secretsOf(process.env))
 const runIdIn = (event: unknown): string | undefined => {
   const holder = event && typeof event === 'object' ? (event as Record<string, unknown>) : {}
   const state = (holder['state'] ?? holder) as Record<string, unknown>
-  return typeof state['runId'] === 'string' ? state['runId'] : undefined
+  const parameters = (holder['pathParameters'] ?? {}) as Record<string, unknown>
+  const id = state['runId'] ?? parameters['id']
+  return typeof id === 'string' ? id.slice(0, 100) : undefined
 }
 
 /** `work` is made by the function's handler.ts. What it throws is thrown on: Step Functions matches Retry and Catch on its name. */

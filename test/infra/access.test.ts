@@ -4,8 +4,11 @@ import {
   executionName,
   FUNCTION_FOLDERS,
   type FunctionName,
+  LISTED,
   roleKey,
   STATE_OF_ROLE,
+  TABLE,
+  TASK_STATES,
   TURN_ROLES,
   type TurnRole,
   turnObjectKey,
@@ -104,6 +107,8 @@ test('run and branch items are written by who keeps them', async () => {
     'RecordFailure',
     'Close',
     'Start',
+    'Answer',
+    'Abort',
   ])
   expect(await who((name) => may.item(name, 'Runs', 'PutItem', BRANCH))).toEqual(['Decide', 'Publish', 'Close', 'Start'])
   expect(await who((name) => may.item(name, 'Runs', 'GetItem', BRANCH))).toEqual(['Prepare', 'Decide', 'Publish', 'Close', 'Start'])
@@ -111,14 +116,40 @@ test('run and branch items are written by who keeps them', async () => {
 
 test('a pattern for run items takes in no item of a role', async () => {
   for (const role of TURN_ROLES) expect(await who((name) => may.item(name, 'Runs', 'GetItem', key(role)))).toEqual([])
-  expect(await who((name) => may.item(name, 'Runs', 'Query', key('fixer')))).toEqual(['Show'])
+  expect(await who((name) => may.item(name, 'Runs', 'Query', key('fixer')))).toEqual(['Show', 'Report'])
+})
+
+test('runs are listed by Show alone, by the index that holds no task token, and nobody scans', async () => {
+  expect(await who((name) => may.indexed(name, 'Runs', TABLE.runsByTime, 'Query', TABLE.runSk))).toEqual(['Show'])
+  for (const keys of [[TABLE.branchSk], [key('fixer')], []])
+    expect(await who((name) => may.indexed(name, 'Runs', TABLE.runsByTime, 'Query', ...keys))).toEqual([])
+  expect(await who((name) => may.indexed(name, 'Runs', TABLE.runsByTime, 'Scan'))).toEqual([])
+  expect(await who((name) => may.item(name, 'Runs', 'Query', TABLE.runSk))).toEqual([])
+  expect(LISTED).not.toContain('token')
+})
+
+test('reports are read by Report alone of all doors, and of what runs leave it reads nothing else but records and patches', async () => {
+  const objects = [
+    `reports/${RUN}/report.json`,
+    turnObjectKey('records', 'reviewer', RUN, 1, 1),
+    `${turnObjectKey('changesets', 'fixer', RUN, 2, 1)}.patch`,
+    `source/${RUN}/n.pack`,
+    `decisions/${RUN}/q-1.json`,
+    turnObjectKey('transcripts', 'reviewer', RUN, 1, 1),
+  ]
+  expect(await those(objects, (object) => may.object('Report', 'GetObject', object))).toEqual(objects.slice(0, 3))
+  expect(await those(objects, (object) => may.object('Show', 'GetObject', object))).toEqual([])
+  expect(await those(objects, (object) => may.object('Abort', 'GetObject', object))).toEqual([])
+  expect(await those(objects, (object) => may.object('Answer', 'GetObject', object))).toEqual([objects[1]])
+  for (const name of ['Show', 'Report', 'Answer', 'Abort'] as const)
+    expect(await those(objects, (object) => may.object(name, 'PutObject', object))).toEqual([])
 })
 
 test('all three session items are written by Park and Close alone, and read where a run is looked at as a whole', async () => {
   const all = async (name: FunctionName, action: string) =>
     (await Promise.all(TURN_ROLES.map((role) => may.item(name, 'Sessions', action, key(role))))).every(Boolean)
   expect(await who((name) => all(name, 'PutItem'))).toEqual(['Park', 'Close'])
-  expect(await who((name) => all(name, 'GetItem'))).toEqual(['Park', 'Publish', 'RecordFailure', 'Close', 'Start'])
+  expect(await who((name) => all(name, 'GetItem'))).toEqual(['Park', 'Publish', 'RecordFailure', 'Close', 'Start', 'Abort'])
 })
 
 test('the git token is read by who speaks to the forge', async () => {
@@ -139,13 +170,13 @@ test('Publish is called by who has something to tell, and no other function by a
 })
 
 test('executions are started, stopped and woken by who has to', async () => {
-  expect(await who((name) => may.other(name, 'states:StartExecution', MACHINE))).toEqual(['RecordFailure', 'Start'])
-  expect(await who((name) => may.other(name, 'states:StopExecution', EXECUTION))).toEqual(['RecordFailure', 'Start'])
+  expect(await who((name) => may.other(name, 'states:StartExecution', MACHINE))).toEqual(['RecordFailure', 'Start', 'Abort'])
+  expect(await who((name) => may.other(name, 'states:StopExecution', EXECUTION))).toEqual(['RecordFailure', 'Start', 'Abort'])
   expect(await who((name) => may.other(name, 'states:StartExecution', `${MACHINE}-2`))).toEqual([])
   expect(await who((name) => may.other(name, 'states:StopExecution', EXECUTION.replace('loop-test', 'loop-prod')))).toEqual([])
 })
 
-test('a token is answered by Park alone, and only of this machine', () => {
+test('a token is answered by Park and Answer alone, and only of this machine', () => {
   // The simulator goes by a list that knows no resource for this action; the service checks the machine's ARN all the same.
   const statements = ofType(template, 'AWS::IAM::Policy').flatMap(([id, { Properties }]) => {
     const { Statement } = Properties['PolicyDocument'] as { Statement: { Action: unknown; Resource: unknown }[] }
@@ -155,7 +186,9 @@ test('a token is answered by Park alone, and only of this machine', () => {
       arn: plain(Resource),
     }))
   })
-  expect(statements).toEqual([{ id: expect.stringMatching(/^ParkRole/) as string, Action: 'states:SendTaskSuccess', arn: MACHINE }])
+  expect(statements.toSorted((a, b) => (a.id < b.id ? -1 : 1))).toEqual(
+    [/^AnswerRole/, /^ParkRole/].map((id) => ({ id: expect.stringMatching(id) as string, Action: 'states:SendTaskSuccess', arn: MACHINE })),
+  )
 })
 
 test('only Close deletes, and lists where it deletes', async () => {
@@ -188,11 +221,7 @@ test('the machine may invoke exactly the functions of its states', () => {
   const invoke = Statement.filter(({ Action }) => JSON.stringify(Action).includes('lambda:'))
   expect(invoke.map(({ Action }) => Action)).toEqual(['lambda:InvokeFunction'])
   const invoked = invoke.flatMap(({ Resource }) => Resource.map((arn) => arn['Fn::GetAtt'][0]))
-  expect(invoked.toSorted()).toEqual(
-    FUNCTIONS.filter((name) => name !== 'Start' && name !== 'Show')
-      .map((name) => `${name}Function`)
-      .toSorted(),
-  )
+  expect(invoked.toSorted()).toEqual(TASK_STATES.map((name) => `${name}Function`).toSorted())
 })
 
 test('every function has a role of its own, and no policy of AWS on it', () => {

@@ -1,6 +1,8 @@
 /** The ways in: the API, the schedules, and the events of executions that ended unseen. */
 import { describe, expect, test } from 'vitest'
+import { issuerOfRoutes } from '../../lib/infra/api.ts'
 import { SIZES } from '../../lib/infra/functions.ts'
+import { API_ROUTES } from '../../lib/names.ts'
 import { exampleSettings, ofType, only, plain, synthesize } from '../support/template.ts'
 
 const template = synthesize()
@@ -8,11 +10,15 @@ const template = synthesize()
 describe('the API', () => {
   const routes = ofType(template, 'AWS::ApiGatewayV2::Route').map(([, route]) => route.Properties)
 
-  test('has the two routes, both under IAM', () => {
-    expect(Object.fromEntries(routes.map(({ RouteKey, AuthorizationType }) => [RouteKey, AuthorizationType]))).toEqual({
-      'GET /runs/{id}': 'AWS_IAM',
-      'POST /runs': 'AWS_IAM',
-    })
+  test('has no route of a CI where no repository takes its tokens; all others are under IAM', () => {
+    const wanted = Object.entries(API_ROUTES).filter(([, { open }]) => open === 'iam')
+    expect(Object.fromEntries(routes.map(({ RouteKey, AuthorizationType }) => [RouteKey, AuthorizationType]))).toEqual(
+      Object.fromEntries(wanted.map(([route]) => [route, 'AWS_IAM'])),
+    )
+  })
+
+  test('sends no page of another origin anything: CORS is off', () => {
+    expect(only(template, 'AWS::ApiGatewayV2::Api')[1].Properties).not.toHaveProperty('CorsConfiguration')
   })
 
   test('leads each to its function', () => {
@@ -22,7 +28,11 @@ describe('the API', () => {
         return [RouteKey, plain(template.Resources[integration]?.Properties['IntegrationUri'])]
       }),
     )
-    expect(targets).toEqual({ 'POST /runs': 'StartFunction', 'GET /runs/{id}': 'ShowFunction' })
+    expect(targets).toEqual(
+      Object.fromEntries(
+        Object.entries(API_ROUTES).flatMap(([route, { open, function: name }]) => (open === 'iam' ? [[route, `${name}Function`]] : [])),
+      ),
+    )
   })
 
   test('is throttled and logged', () => {
@@ -32,7 +42,39 @@ describe('the API', () => {
   })
 
   test('answers within what an HTTP API waits', () => {
-    for (const name of ['Start', 'Show'] as const) expect(SIZES[name].timeout).toBeLessThan(30)
+    for (const { function: name } of Object.values(API_ROUTES)) expect(SIZES[name].timeout).toBeLessThan(30)
+  })
+})
+
+describe("the issuer of a CI's tokens", () => {
+  const github = (apiUrl = 'https://api.github.com') => ({ forge: { kind: 'github' as const, apiUrl }, triggers: { oidc: {} } })
+  test.each([
+    [
+      'none takes tokens',
+      [
+        { ...github(), triggers: {} },
+        { forge: { kind: 'git' as const }, triggers: { oidc: {} } },
+      ],
+      null,
+    ],
+    ['github.com', [github()], 'https://token.actions.githubusercontent.com'],
+    [
+      "a server of one's own",
+      [github('https://git.example/api/v3'), github('https://git.example/api/v3')],
+      'https://git.example/_services/token',
+    ],
+  ])('%s', (_name, repositories, issuer) => {
+    expect(issuerOfRoutes('github', { repositories })).toBe(issuer)
+    expect(issuerOfRoutes('gitlab', { repositories })).toBeNull()
+  })
+
+  test('of GitLab is the server itself', () => {
+    const repositories = [{ forge: { kind: 'gitlab' as const, apiUrl: 'https://gitlab.com/api/v4' }, triggers: { oidc: {} } }]
+    expect(issuerOfRoutes('gitlab', { repositories })).toBe('https://gitlab.com')
+  })
+
+  test('there is one a deployment', () => {
+    expect(() => issuerOfRoutes('github', { repositories: [github(), github('https://git.example/api/v3')] })).toThrow('Two issuers')
   })
 })
 

@@ -1,20 +1,25 @@
 /** Whole runs in which every function has the rights of its role and no others: they suffice, and none is idle. */
 import { beforeAll, expect, test } from 'vitest'
 import { handler as publishHandler } from '../../functions/publish/handler.ts'
+import { handler as abort } from '../../functions/abort/handler.ts'
+import { handler as answerHandler } from '../../functions/answer/handler.ts'
+import { handler as report } from '../../functions/report/handler.ts'
 import { handler as show } from '../../functions/show/handler.ts'
 import { handler as startHandler } from '../../functions/start/handler.ts'
 import { ACCESS } from '../../lib/infra/access.ts'
 import { readJson } from '../../lib/loop/artifact.ts'
-import { decideRun } from '../../lib/loop/decide.ts'
 import type { AgentTurn } from '../../lib/loop/agent.ts'
 import { runRecord } from '../../lib/loop/record.ts'
 import { recordFailure, recordLostExecution } from '../../lib/loop/record-failure.ts'
 import type { Teller } from '../../lib/loop/telling.ts'
 import type { RunState } from '../../lib/loop/run.ts'
-import { executionName, type FunctionName, MAX_PARK_DAYS, type Step } from '../../lib/names.ts'
+import { makeCallers, noTokens } from '../../lib/runtime/caller.ts'
+import { NO_DEPLOYMENT } from '../../lib/loop/deployment.ts'
+import { type ApiRoute, executionName, type FunctionName, MAX_PARK_DAYS, type Step } from '../../lib/names.ts'
 import { takeStep } from '../support/drive.ts'
 import { servedId, usageOf } from '../support/fake-agent.ts'
 import { FakeWorkspaces } from '../support/fake-workspace.ts'
+import { answered, apiEvent, type Call } from '../support/http.ts'
 import { type Guard, guard } from '../support/guarded-ports.ts'
 import { asker } from '../support/iam.ts'
 import { deploymentOf, invocationOf, makePorts, stateOf } from '../support/ports.ts'
@@ -24,6 +29,7 @@ const FUNCTIONS = Object.keys(ACCESS) as FunctionName[]
 const wakes = FUNCTIONS.filter((name) => ACCESS[name].machine.includes('SendTaskSuccess'))
 const guarded: Guard = guard(asker(synthesize()), wakes)
 
+const callers = makeCallers(NO_DEPLOYMENT, noTokens)
 const REPOSITORY = { url: 'https://git.example/team/project', defaultBranch: 'main' }
 
 /** A forge that takes one piece of news. */
@@ -47,10 +53,9 @@ type Loop = ReturnType<typeof makeLoop>
 const start = async (ports: Loop, head = 'a'.repeat(40)): Promise<RunState> => {
   ports.forge.head = head
   const body = { repository: REPOSITORY.url, branch: 'feature', overrides: { ask_hours: MAX_PARK_DAYS * 24 } }
-  const event = { requestContext: { http: { method: 'POST', path: '/runs' } }, body: JSON.stringify(body) }
-  const answer = (await startHandler(guarded.for(ports, 'Start'))(event)) as { statusCode: number; body: string }
-  expect(answer.statusCode).toBe(201)
-  const { run } = JSON.parse(answer.body) as { run: { runId: string } }
+  const answer = answered('POST /runs', await startHandler(guarded.for(ports, 'Start'), callers)(apiEvent('POST /runs', { body })))
+  expect(answer.status).toBe(201)
+  const { run } = answer.json() as { run: { runId: string } }
   return stateOf({ runId: run.runId, next: 'Prepare', commit: head })
 }
 
@@ -98,18 +103,34 @@ const wholeRun = async (): Promise<RunState> => {
   ports.effects.advance(80 * 24 * 3600 * 1000)
   const parked = await drive(ports, asking, 'Decide')
   const [id = '', other = ''] = await openIds(ports, parked.record)
-  await decideRun(ports, parked.runId, { answer: { kind: 'fix', findings: [id], decline: [other], notes: {}, add: [] }, by: 'ada' })
+  // The token of the execution that waits is answered; here it is one that nobody waits for.
+  const decided = { id: parked.runId, body: { answer: { kind: 'fix', findings: [id], decline: [other] } } }
+  await api(ports, 'Answer', 'POST /runs/{id}/decision', decided)
   // Park entered again: the answer is there already.
   await takeStep(guarded.for(ports, 'Park'), { ...parked, next: 'Park' })
   agent.script.push(checkpoint, mends(ports), accounts(ports), accounts(ports))
-  const done = await drive(ports, parked, 'Done')
+  // The fixer has committed, and the run goes on: its patch and its report so far.
+  const going = await drive(ports, parked, 'Publish')
+  for (const format of ['json', 'patch']) await api(ports, 'Report', 'GET /runs/{id}/report', { id: going.runId, query: { format } })
+  const done = await drive(ports, going, 'Done')
   await publishHandler(guarded.for(ports, 'Publish'))({ tell: done.runId }, invocationOf(ports))
   expect(ports.runs.forgeItems.get(`${done.runId}#forge`)).toMatchObject({ pieces: { status: { id: '1' } }, busy: null })
-  await show(guarded.for(ports, 'Show'))({
-    requestContext: { http: { method: 'GET', path: `/runs/${done.runId}` } },
-    pathParameters: { id: done.runId },
-  })
+  await api(ports, 'Report', 'GET /runs/{id}/report', { id: done.runId })
+  await api(ports, 'Show', 'GET /runs/{id}', { id: done.runId })
+  await api(ports, 'Show', 'GET /runs')
   return done
+}
+
+/** One call of a function of the API, with its rights. */
+const api = async (ports: Loop, name: 'Show' | 'Report' | 'Answer' | 'Abort', route: ApiRoute, call: Call = {}): Promise<void> => {
+  const own = guarded.for(ports, name)
+  const handlers = {
+    Show: show(own, callers),
+    Report: report(own, callers, null),
+    Answer: answerHandler(own, callers),
+    Abort: abort(own, callers),
+  }
+  expect(answered(route, await handlers[name](apiEvent(route, call))).status).toBe(200)
 }
 
 const openIds = async (ports: Loop, record: string | null): Promise<string[]> => {
@@ -126,9 +147,13 @@ const otherEnds = async (): Promise<Step[]> => {
   const failing = makeLoop()
   const begun = await drive(failing, await start(failing), 'Review')
   const failed = await recordFailure(guarded.for(failing, 'RecordFailure'), { ...begun, error: { Error: 'AgentFailed', Cause: 'why' } })
+  const aborted = makeLoop()
+  const under = await drive(aborted, await start(aborted), 'Review')
+  await api(aborted, 'Abort', 'POST /runs/{id}/abort', { id: under.runId })
   const closed = await Promise.all([
     ...ports.executions.started.filter(({ name }) => name.endsWith('-2')).map(({ input }) => takeStep(guarded.for(ports, 'Close'), input)),
     takeStep(guarded.for(failing, 'Close'), failed),
+    takeStep(guarded.for(aborted, 'Close'), aborted.executions.started.at(-1)!.input),
   ])
   return closed.map(({ next }) => next)
 }
@@ -143,7 +168,7 @@ beforeAll(async () => {
 test('a schedule starts a run of its branch against the default branch, and is shown the run there is', async () => {
   const ports = makeLoop()
   const scheduled = { schedule: { repository: REPOSITORY.url, branch: 'develop', base: 'main' } }
-  const call = () => startHandler(guarded.for(ports, 'Start'))(scheduled)
+  const call = () => startHandler(guarded.for(ports, 'Start'), callers)(scheduled)
   expect(await call()).toMatchObject({ started: true })
   expect(await call()).toMatchObject({ started: false })
   const [run] = ports.runs.runItems.values()
@@ -153,7 +178,7 @@ test('a schedule starts a run of its branch against the default branch, and is s
 
 test('the runs came to their ends', () => {
   expect(verdict).toMatchObject({ outcome: 'approved', reason: 'certified' })
-  expect(ends).toEqual(['Done', 'Failed', 'Failed'])
+  expect(ends).toEqual(['Done', 'Failed', 'Failed', 'Done'])
 })
 
 test('no function was refused anything', () => {

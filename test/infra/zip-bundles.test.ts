@@ -46,6 +46,9 @@ const EXPECTED: Partial<Record<FunctionName, { outcome: object; asked: string }>
   // No git is at hand here either.
   Start: { outcome: { kind: 'answer', value: { statusCode: 502 } }, asked: 'secretsmanager.GetSecretValue' },
   Show: { outcome: { kind: 'answer', value: { statusCode: 404 } }, asked: 'DynamoDB.GetItem' },
+  Report: { outcome: { kind: 'answer', value: { statusCode: 404 } }, asked: 'DynamoDB.GetItem' },
+  Answer: { outcome: { kind: 'answer', value: { statusCode: 404 } }, asked: 'DynamoDB.GetItem' },
+  Abort: { outcome: { kind: 'answer', value: { statusCode: 404 } }, asked: 'DynamoDB.GetItem' },
 }
 
 describe.each(ZIPS)('%s', (name) => {

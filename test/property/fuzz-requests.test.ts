@@ -1,13 +1,14 @@
 /** Whatever is asked for at a door: a run, or an error of the catalogue, and then nothing was stored. */
 import * as fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
-import { startBody, startFromDoor } from '../../lib/loop/door.ts'
+import { startFromDoor } from '../../lib/loop/door.ts'
+import { startBody } from '../../lib/loop/requests.ts'
 import { isErrorName, LoopError } from '../../lib/loop/errors.ts'
 import { runRequest, runState, type RunRequest } from '../../lib/loop/run.ts'
 import { branchKeyOf, normaliseRepository, runIdOf } from '../../lib/loop/run-id.ts'
 import { startRun } from '../../lib/loop/start.ts'
-import { parseEvent, parseState } from '../../lib/runtime/event.ts'
-import { answering, httpEvent, json, jsonBody } from '../../lib/runtime/http.ts'
+import { parseState } from '../../lib/runtime/event.ts'
+import { answering, json, readBody, readRequest } from '../../lib/runtime/http.ts'
 import { branchRef, parseAddress } from '../../lib/workspace/address.ts'
 import { scaled } from '../support/hostile.ts'
 import { BASE, deploymentOf, HEAD, makePorts, stateOf } from '../support/ports.ts'
@@ -145,9 +146,9 @@ test('anything as the body of POST /runs gets an answer of the API', async () =>
   )
   await fc.assert(
     fc.asyncProperty(body, fc.boolean(), async (text, isBase64Encoded) => {
-      const event = httpEvent.parse({ requestContext: { http: { method: 'POST', path: '/runs' } }, body: text, isBase64Encoded })
+      const event = readRequest({ routeKey: 'POST /runs', requestContext: {}, body: text, isBase64Encoded })
       const answer = await answering(async () => {
-        const given = parseEvent(startBody, jsonBody(event))
+        const given = readBody(startBody, event)
         const ports = makePorts({ deployment })
         const { run } = await startFromDoor(ports, { body: given, startedBy: 'test' })
         return json(202, { run: run.runId })

@@ -1,6 +1,7 @@
 /** One event for each function, as its caller sends it. */
 import type { FunctionName } from '../../lib/names.ts'
 import type { RunState } from '../../lib/loop/run.ts'
+import { apiEvent } from './http.ts'
 
 const RUN = 'r-0123456789abcdef'
 
@@ -25,11 +26,12 @@ const state = (changes: Partial<RunState> = {}): RunState => ({
   ...changes,
 })
 
-const http = (method: string, path: string, more: object): object => ({ requestContext: { http: { method, path } }, ...more })
-
 export const eventOf = (name: FunctionName, repository: string): object => {
-  if (name === 'Start') return http('POST', '/runs', { body: JSON.stringify({ repository, branch: 'topic' }) })
-  if (name === 'Show') return http('GET', `/runs/${RUN}`, { pathParameters: { id: RUN } })
+  if (name === 'Start') return apiEvent('POST /runs', { body: { repository, branch: 'topic' } })
+  if (name === 'Show') return apiEvent('GET /runs/{id}', { id: RUN })
+  if (name === 'Report') return apiEvent('GET /runs/{id}/report', { id: RUN })
+  if (name === 'Answer') return apiEvent('POST /runs/{id}/decision', { id: RUN, body: { answer: { kind: 'approve' } } })
+  if (name === 'Abort') return apiEvent('POST /runs/{id}/abort', { id: RUN })
   if (name === 'Park') return { state: state({ next: 'Park' }), token: 'a-token' }
   if (name === 'RecordFailure') return { ...state(), error: { Error: 'AgentFailed', Cause: 'why' } }
   if (name === 'Prepare') return state({ next: 'Prepare', source: null, last: null })

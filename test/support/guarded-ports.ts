@@ -1,6 +1,6 @@
 /** Ports as one function has them in AWS: every call is asked of the policies first, and what is used is noted. */
 import type { ItemStore, Ports } from '../../lib/loop/ports.ts'
-import { type FunctionName, roleKey, TURN_ROLES } from '../../lib/names.ts'
+import { type FunctionName, roleKey, TABLE, TURN_ROLES } from '../../lib/names.ts'
 import type { Asker } from './iam.ts'
 import { APP_SECRET, SECRET } from './template.ts'
 
@@ -34,8 +34,10 @@ export const guard = (may: Asker, wakes: readonly FunctionName[]): Guard => {
       denied.push(entry)
       throw new Error(`${name} may not ${use.action} ${use.on}`)
     }
-    const item = (right: 'sessions' | 'runs', action: string, on: string) =>
-      check({ right, action, on }, may.item(name, right === 'sessions' ? 'Sessions' : 'Runs', action, on))
+    const item = (right: 'sessions' | 'runs', action: string, on: string, index?: string) => {
+      const part = right === 'sessions' ? 'Sessions' : 'Runs'
+      return check({ right, action, on }, index ? may.indexed(name, part, index, action, on) : may.item(name, part, action, on))
+    }
     const object = (right: 'get' | 'put' | 'delete', action: string, on: string) =>
       check({ right, action, on }, may.object(name, action, on))
     const forge = () =>
@@ -65,6 +67,10 @@ export const guard = (may: Asker, wakes: readonly FunctionName[]): Guard => {
         turns: async (runId) => {
           for (const role of TURN_ROLES) await item('runs', 'Query', roleKey(runId, role))
           return ports.runs.turns(runId)
+        },
+        page: async (query) => {
+          await item('runs', 'Query', TABLE.runSk, TABLE.runsByTime)
+          return ports.runs.page(query)
         },
       },
       artifacts: {

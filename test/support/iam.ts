@@ -47,6 +47,8 @@ const table = (template: Template, part: string): string => {
 export interface Asker {
   /** Whether the function may do `action` (as `GetItem`) on items with these partition keys; none: a scan. */
   item: (name: FunctionName, part: 'Sessions' | 'Runs', action: string, ...keys: string[]) => Promise<boolean>
+  /** The same of an index, by its own keys. */
+  indexed: (name: FunctionName, part: 'Sessions' | 'Runs', index: string, action: string, ...keys: string[]) => Promise<boolean>
   /** Whether it may do `action` (as `GetObject`) on the object. */
   object: (name: FunctionName, action: string, key: string) => Promise<boolean>
   /** Whether it may list the bucket under the prefix. */
@@ -96,6 +98,8 @@ export const asker = (template: Template): Asker => {
   return {
     item: (name, part, action, ...keys) =>
       ask(name, `dynamodb:${action}`, table(template, part), keys.length ? { 'dynamodb:LeadingKeys': keys } : {}),
+    indexed: (name, part, index, action, ...keys) =>
+      ask(name, `dynamodb:${action}`, `${table(template, part)}/index/${index}`, keys.length ? { 'dynamodb:LeadingKeys': keys } : {}),
     object: (name, action, key) => ask(name, `s3:${action}`, `${bucketArn}/${key}`, {}),
     list: (name, prefix) => ask(name, 's3:ListBucket', bucketArn, prefix === undefined ? {} : { 's3:prefix': prefix }),
     other: (name, action, arn) => ask(name, action, arn, {}),

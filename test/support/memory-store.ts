@@ -4,6 +4,7 @@ import { type BranchItem, branchItem, type RunItem, runItem, type TurnItem, turn
 import type { ArtifactStore, ItemStore, RunStore, SessionStore } from '../../lib/loop/ports.ts'
 import { type ForgeItem, forgeItem } from '../../lib/loop/telling.ts'
 import type { TurnRecord } from '../../lib/loop/record.ts'
+import { pageOf } from '../../lib/loop/run-list.ts'
 import { roleKey } from '../../lib/names.ts'
 
 export type Operation = 'read' | 'write' | 'addTurn' | 'put' | 'get' | 'deleteAll'
@@ -77,6 +78,7 @@ export const memoryRuns = (faults: Faults = {}): MemoryRuns => {
         .map(([, record]) => structuredClone(record))
         .sort((a, b) => a.turn - b.turn),
     list: async (limit) => structuredClone([...runItems.values()].sort((a, b) => b.createdAt.localeCompare(a.createdAt)).slice(0, limit)),
+    page: async (query) => pageOf([...runItems.values()], query),
     forget: async (runId) => {
       for (const [key] of ofRun(runId)) history.delete(key)
       forgeItems.delete(`${runId}#forge`)

@@ -12,9 +12,11 @@ import { branchItem, type RunItem, runItem } from '../../loop/items.ts'
 import type { RunStore } from '../../loop/ports.ts'
 import { type TurnRecord, turnRecord } from '../../loop/record.ts'
 import { type ForgeItem, forgeItem } from '../../loop/telling.ts'
+import { pageOf } from '../../loop/run-list.ts'
 import { roleKey, TABLE, TURN_ROLES, turnSk } from '../../names.ts'
 import { casItems, fromAttributes, type TableAccess, toAttributes } from './cas-item.ts'
 import { callStore } from '../store-errors.ts'
+import { runPages } from './run-pages.ts'
 
 type Attributes = Record<string, AttributeValue>
 type Page = { Items?: Attributes[] | undefined; LastEvaluatedKey?: Attributes | undefined }
@@ -69,8 +71,9 @@ const history = ({ client, table }: TableAccess) => {
   return { of, add }
 }
 
-export const dynamoRuns = (access: TableAccess): RunStore => {
-  const { client, table } = access
+/** `small`: pages are cut out of all that is there, so that a table that was made without the index has them too. */
+export const dynamoRuns = (access: TableAccess & { small?: boolean }): RunStore => {
+  const { client, table, small = false } = access
   const turns = history(access)
   const remove = (item: Attributes): Promise<unknown> =>
     client.send(
@@ -79,6 +82,22 @@ export const dynamoRuns = (access: TableAccess): RunStore => {
         Key: Object.fromEntries([TABLE.pk, TABLE.sk].flatMap((name) => (item[name] ? [[name, item[name]]] : []))),
       }),
     )
+  const list = async (): Promise<RunItem[]> => {
+    const items = await callStore(`Reading ${table}`, () =>
+      allPages((from) =>
+        client.send(
+          new ScanCommand({
+            TableName: table,
+            FilterExpression: 'sk = :run',
+            ExpressionAttributeValues: { ':run': { S: TABLE.runSk } },
+            ExclusiveStartKey: from,
+          }),
+        ),
+      ),
+    )
+    const runs = items.map((attributes) => fromAttributes(runItem, attributes))
+    return runs.sort((a, b) => b.createdAt.localeCompare(a.createdAt))
+  }
   return {
     runs: casItems<string, RunItem>(access, runItem, (runId) => ({ pk: runId, sk: TABLE.runSk })),
     forges: casItems<string, ForgeItem>(access, forgeItem, (runId) => ({ pk: runId, sk: TABLE.forgeSk })),
@@ -88,22 +107,8 @@ export const dynamoRuns = (access: TableAccess): RunStore => {
       (await turns.of(runId))
         .map(({ [TABLE.ttl]: _ttl, ...attributes }) => fromAttributes(turnRecord, attributes))
         .sort((a, b) => a.turn - b.turn),
-    list: async (limit) => {
-      const items = await callStore(`Reading ${table}`, () =>
-        allPages((from) =>
-          client.send(
-            new ScanCommand({
-              TableName: table,
-              FilterExpression: 'sk = :run',
-              ExpressionAttributeValues: { ':run': { S: TABLE.runSk } },
-              ExclusiveStartKey: from,
-            }),
-          ),
-        ),
-      )
-      const runs = items.map((attributes) => fromAttributes(runItem, attributes))
-      return runs.sort((a, b) => b.createdAt.localeCompare(a.createdAt)).slice(0, limit)
-    },
+    list: async (limit) => (await list()).slice(0, limit),
+    page: small ? async (query) => pageOf(await list(), query) : runPages(access),
     // The run item goes last: until then the run is listed, and forgetting it can be tried again.
     forget: async (runId) => {
       const own = await turns.of(runId)

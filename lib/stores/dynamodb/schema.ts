@@ -6,7 +6,7 @@ import {
   ResourceInUseException,
   waitUntilTableExists,
 } from '@aws-sdk/client-dynamodb'
-import { TABLE } from '../../names.ts'
+import { LISTED, TABLE } from '../../names.ts'
 
 const table = (name: string, ...keys: string[]): CreateTableCommandInput => ({
   TableName: name,
@@ -16,7 +16,23 @@ const table = (name: string, ...keys: string[]): CreateTableCommandInput => ({
 })
 
 const sessionsTable = (name: string): CreateTableCommandInput => table(name, TABLE.pk)
-const runsTable = (name: string): CreateTableCommandInput => table(name, TABLE.pk, TABLE.sk)
+const runsTable = (name: string): CreateTableCommandInput => {
+  const { AttributeDefinitions = [], ...rest } = table(name, TABLE.pk, TABLE.sk)
+  return {
+    ...rest,
+    AttributeDefinitions: [...AttributeDefinitions, { AttributeName: TABLE.createdAt, AttributeType: 'S' }],
+    GlobalSecondaryIndexes: [
+      {
+        IndexName: TABLE.runsByTime,
+        KeySchema: [
+          { AttributeName: TABLE.sk, KeyType: 'HASH' },
+          { AttributeName: TABLE.createdAt, KeyType: 'RANGE' },
+        ],
+        Projection: { ProjectionType: 'INCLUDE', NonKeyAttributes: [...LISTED] },
+      },
+    ],
+  }
+}
 
 /** Creates both and waits until they can be used; those that exist are left as they are. */
 export const createTables = async (client: DynamoDBClient, names: { sessions: string; runs: string }): Promise<void> => {
