@@ -57,7 +57,7 @@ describe('lengths', () => {
   })
 
   test('a file that grows past 200 lines has two subjects, unless it is a table', () => {
-    expect(product.filter((file) => length(file) > 200 && file !== 'lib/loop/errors.ts')).toEqual([])
+    expect(product.filter((file) => length(file) > 200 && !['lib/loop/errors.ts', 'lib/names.ts'].includes(file))).toEqual([])
   })
 
   test('the README has under 150 lines', () => expect(length('README.md')).toBeLessThan(150))
