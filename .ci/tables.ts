@@ -1,6 +1,8 @@
 /** Tables of the documentation that are made from code. */
 import { createBedrockAgent } from '../lib/agents/bedrock/agent.ts'
 import { readBedrockSettings } from '../lib/agents/bedrock/settings.ts'
+import { createCodexAgent } from '../lib/agents/codex/agent.ts'
+import { readCodexSettings } from '../lib/agents/codex/settings.ts'
 import { createLintAgent } from '../lib/agents/lint/agent.ts'
 import { loopDefinition } from '../lib/infra/loop-definition.ts'
 import { settingsKeys } from '../lib/infra/settings-keys.ts'
@@ -74,7 +76,19 @@ const CAPABILITIES: Record<keyof Capabilities, string> = {
 }
 
 /** The agents that a review may be left to, made with what they need at least. */
-const agents = (): Agent[] => [createLintAgent(), createBedrockAgent(readBedrockSettings({ [ENV.bedrockModel]: 'model' }))]
+const agents = (): Agent[] => [
+  createLintAgent(),
+  createBedrockAgent(readBedrockSettings({ [ENV.bedrockModel]: 'model' })),
+  createCodexAgent(readCodexSettings({ [ENV.codexModel]: 'model' }), { sdk: { Codex: unused }, version: '', key: async () => '' }),
+]
+
+/** The table asks what an agent can do, and none to do it. */
+const unused = class {
+  startThread(): never {
+    throw new Error('no agent is run here')
+  }
+  resumeThread = this.startThread
+}
 
 /** What each agent can do. */
 export const agentsTable = (): string => {

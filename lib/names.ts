@@ -97,6 +97,14 @@ export const ENV = {
   bedrockCache: 'REVIEWLOOP_BEDROCK_CACHE',
   bedrockStrict: 'REVIEWLOOP_BEDROCK_STRICT',
   bedrockPrices: 'REVIEWLOOP_BEDROCK_PRICES',
+  /** Settings of the agent `codex`: docs/agents.md says what each may hold. */
+  codexModel: 'REVIEWLOOP_CODEX_MODEL',
+  codexBaseUrl: 'REVIEWLOOP_CODEX_BASE_URL',
+  codexEffort: 'REVIEWLOOP_CODEX_EFFORT',
+  codexContextTokens: 'REVIEWLOOP_CODEX_CONTEXT_TOKENS',
+  codexPrices: 'REVIEWLOOP_CODEX_PRICES',
+  /** Name of the secret that holds the key of its provider. */
+  codexKeySecret: 'REVIEWLOOP_CODEX_KEY_SECRET',
   /** Folder below whose node_modules the packages of the optional agents are installed. */
   agents: 'REVIEWLOOP_AGENTS',
   /** The embedded engine's data folder. */

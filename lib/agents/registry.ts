@@ -2,6 +2,8 @@
 import type { Agent, Agents } from '../loop/agent.ts'
 import { LoopError } from '../loop/errors.ts'
 import { ENV } from '../names.ts'
+import type { CodexSdk } from './codex/sdk.ts'
+import { findPackage, installCommand, loadPackage } from './optional-package.ts'
 
 interface Known {
   /** Throws where what it needs is missing. */
@@ -25,6 +27,13 @@ const knownAgents = ({ scenario }: AgentOptions): ReadonlyMap<string, Known> =>
       },
     ],
     ['bedrock', { make: bedrock, remedy: `its settings are in the environment, ${ENV.bedrockModel} at least: see docs/agents.md` }],
+    [
+      'codex',
+      {
+        make: codex,
+        remedy: `it needs its package (\`${installCommand('codex')}\`), a model in ${ENV.codexModel} and a key: see docs/agents.md`,
+      },
+    ],
     ['scripted', { make: () => scripted(scenario), remedy: 'it plays a scenario file: name one' }],
   ])
 
@@ -37,6 +46,18 @@ const bedrock = async (): Promise<Agent> => {
     import('./bedrock/settings.ts'),
   ])
   return createBedrockAgent(readBedrockSettings(process.env))
+}
+
+const codex = async (): Promise<Agent> => {
+  const name = '@openai/codex-sdk'
+  const { version } = await findPackage('codex', name)
+  const [{ createCodexAgent }, { readCodexSettings }, { codexKey }] = await Promise.all([
+    import('./codex/agent.ts'),
+    import('./codex/settings.ts'),
+    import('./codex/key.ts'),
+  ])
+  const settings = readCodexSettings(process.env)
+  return createCodexAgent(settings, { version, key: codexKey(process.env), sdk: await loadPackage<CodexSdk>('codex', name) })
 }
 
 const scripted = async (file: string | undefined): Promise<Agent> => {

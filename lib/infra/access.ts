@@ -21,7 +21,7 @@ export interface Access {
   githubKey: boolean
   /** Calls Publish, asynchronously, when a forge is to be told how a run stands. */
   announce: boolean
-  /** Calls the model of the agent `bedrock`, where the deployment has one. */
+  /** Calls the models of the deployment's agents: by its own right, or with a key that it may read. */
   model: boolean
 }
 

@@ -15,6 +15,7 @@ import { ENV, type FunctionName } from '../names.ts'
 import { ACCESS } from './access.ts'
 import type { Artifacts } from './artifacts.ts'
 import { bedrockEnvironment, modelStatement } from './bedrock.ts'
+import { codexEnvironment, codexKeyStatement } from './codex.ts'
 import { SIZES } from './functions.ts'
 import type { Settings } from './settings.ts'
 import { allowObjects, machineArn, machineStatement, tableStatement } from './statements.ts'
@@ -72,6 +73,7 @@ const allow = (scope: Construct, role: Role, { name, settings, tables, artifacts
   if (access.announce && publish)
     role.addToPolicy(new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [publish.functionArn] }))
   if (access.model && settings.bedrock) role.addToPolicy(modelStatement(scope, settings.bedrock))
+  if (access.model && settings.codex) role.addToPolicy(codexKeyStatement(settings.codex))
   allowObjects(artifacts.bucket, role, access)
 }
 
@@ -86,7 +88,7 @@ const environment = (scope: Construct, { name, settings, tables, artifacts, publ
     publishFunction: publish?.functionArn,
   }
   const own = Object.fromEntries(SIZES[name].env.map((key) => [key, values[key]]))
-  return named({ ...own, ...(ACCESS[name].model ? bedrockEnvironment(settings.bedrock) : {}) })
+  return named({ ...own, ...(ACCESS[name].model ? { ...bedrockEnvironment(settings.bedrock), ...codexEnvironment(settings.codex) } : {}) })
 }
 
 /** By the variables' names, without those that have no value. */

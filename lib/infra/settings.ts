@@ -2,11 +2,9 @@
 import * as z from 'zod'
 import { MAX_PARK_DAYS } from '../names.ts'
 import { bedrockSettings } from './bedrock.ts'
+import { codexSettings } from './codex.ts'
+import { secretArn } from './secret-arn.ts'
 import { agentsByRole, budgets, NOTICES, noticesOn, repository } from './settings-repository.ts'
-
-const secretArn = z
-  .string()
-  .regex(/^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:[\w/+=.@-]+-[A-Za-z0-9]{6}$/, 'expected the full ARN of a secret')
 
 const github = z.strictObject({
   appId: z.int().min(1).describe("the App's id, from its settings page"),
@@ -45,6 +43,7 @@ const written = z.strictObject({
     .default(['lint'])
     .describe("agents in the order in which they are tried, where a repository's own settings name none; one list, or one by role"),
   bedrock: bedrockSettings.optional().describe('the agent `bedrock`; absent: no function may call a model'),
+  codex: codexSettings.optional().describe('the agent `codex`; absent: no turn may read its key'),
   gitTokenSecret: secretArn
     .optional()
     .describe('full ARN, with its six random characters, of the secret that holds the git token; absent: public repositories only'),
@@ -75,9 +74,11 @@ const spelling = (url: string): string =>
 
 export const settings = written.check(({ value, issues }) => {
   const wrong = (path: (string | number)[], message: string) => issues.push({ code: 'custom', path, message, input: value })
-  const { repositories, bedrock, github: app } = value
+  const { repositories, bedrock, codex, github: app } = value
   if (!bedrock && agentsNamed(value).includes('bedrock'))
     wrong(['bedrock'], 'the agent bedrock is named: give its settings, the model at least')
+  if (!codex && agentsNamed(value).includes('codex'))
+    wrong(['codex'], 'the agent codex is named: give its settings, the model and the secret with its key at least')
   for (const [index, { url, forge, triggers, publish }] of repositories.entries()) {
     const at = (...path: string[]) => ['repositories', index, ...path]
     if (repositories.findIndex((other) => spelling(other.url) === spelling(url)) !== index) wrong(at('url'), `${url} is listed twice`)
