@@ -75,20 +75,22 @@ const CAPABILITIES: Record<keyof Capabilities, string> = {
   structuredOutput: "answers by the provider's schema",
 }
 
+const notHere = (): never => {
+  throw new Error('no agent is run here')
+}
+
+/** The table asks what an agent can do, and none to do it. */
+class Unused {
+  startThread = notHere
+  resumeThread = notHere
+}
+
 /** The agents that a review may be left to, made with what they need at least. */
 const agents = (): Agent[] => [
   createLintAgent(),
   createBedrockAgent(readBedrockSettings({ [ENV.bedrockModel]: 'model' })),
-  createCodexAgent(readCodexSettings({ [ENV.codexModel]: 'model' }), { sdk: { Codex: unused }, version: '', key: async () => '' }),
+  createCodexAgent(readCodexSettings({ [ENV.codexModel]: 'model' }), { sdk: { Codex: Unused }, version: '', key: async () => '' }),
 ]
-
-/** The table asks what an agent can do, and none to do it. */
-const unused = class {
-  startThread(): never {
-    throw new Error('no agent is run here')
-  }
-  resumeThread = this.startThread
-}
 
 /** What each agent can do. */
 export const agentsTable = (): string => {

@@ -86,11 +86,11 @@ const WEEK_MS = 7 * 24 * 3_600_000
 
 /** The home of a turn: the catalogue, an empty folder to work in, and the thread's file where there is one. */
 export const openHome = async (role: AgentTurn['role'], settings: CodexSettings, rollout: Rollout | null): Promise<CliHome> => {
-  // It talks to loopback alone: the way out of the network is not for it to know.
-  const { PATH, LANG, LC_ALL, TZ } = process.env
+  // It runs no program and talks to loopback alone: where programs are, and the way out of the network, is not for it to know.
+  const { LANG, LC_ALL, TZ } = process.env
   const home = await openCliHome({
-    source: { PATH, LANG, LC_ALL, TZ },
-    set: (folder) => ({ CODEX_HOME: join(folder, 'codex'), NO_PROXY: '127.0.0.1' }),
+    source: { LANG, LC_ALL, TZ },
+    set: (folder) => ({ CODEX_HOME: join(folder, 'codex'), PATH: join(folder, 'empty'), NO_PROXY: '127.0.0.1' }),
   })
   await mkdir(join(home.folder, 'empty'))
   await mkdir(join(home.folder, 'codex'), { mode: 0o700 })

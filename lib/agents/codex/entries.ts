@@ -39,7 +39,7 @@ export interface Memory {
   context: number
 }
 
-export const NO_MEMORY: Memory = { thread: null, tasks: [], rollout: null, context: 0 }
+const NO_MEMORY: Memory = { thread: null, tasks: [], rollout: null, context: 0 }
 
 type Maker = { id: string; version: string }
 
