@@ -81,7 +81,8 @@ export const openGate = async (options: GateOptions): Promise<Gate> => {
   const untilKept = async (body: string): Promise<void> => {
     const item = asked.safeParse(JSON.parse(body)).data?.input.findLast(({ id }) => id !== undefined)?.id
     const until = Date.now() + KEPT_MS
-    while (item !== undefined && Date.now() < until && !(await isKept(item))) await wait(10)
+    if (item === undefined) return
+    while (Date.now() < until && !(await isKept(item))) await wait(10)
   }
 
   const askModel = async (body: string, response: ServerResponse): Promise<void> => {
