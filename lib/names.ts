@@ -37,6 +37,7 @@ export const FUNCTION_FOLDERS = {
   Report: 'report',
   Answer: 'answer',
   Abort: 'abort',
+  Webhook: 'webhook',
 } as const
 export type FunctionName = keyof typeof FUNCTION_FOLDERS
 
@@ -70,6 +71,9 @@ export const API_ROUTES = {
 } as const satisfies Record<string, { function: FunctionName; open: 'iam' | CiKind }>
 export type ApiRoute = keyof typeof API_ROUTES
 
+/** Where GitHub posts its webhooks, to the function Webhook: open to what is signed. */
+export const WEBHOOK_PATH = '/webhooks/github'
+
 /** Functions that touch source run from the container image; the others are zips. */
 export const IMAGE_FUNCTIONS = ['Prepare', 'Review', 'Fix', 'Certify', 'Publish'] as const satisfies readonly FunctionName[]
 
@@ -88,6 +92,8 @@ export const ENV = {
   githubKeySecret: 'REVIEWLOOP_GITHUB_KEY_SECRET',
   /** The git token itself: the command line, and tests. Never set on a deployed function. */
   gitToken: 'REVIEWLOOP_GIT_TOKEN',
+  /** ARN of the secret that the webhooks of the repositories are signed with (webhook). */
+  hookSecret: 'REVIEWLOOP_HOOK_SECRET',
   /** Settings of the agent `bedrock`: docs/agents.md says what each may hold. */
   bedrockModel: 'REVIEWLOOP_BEDROCK_MODEL',
   bedrockRegion: 'REVIEWLOOP_BEDROCK_REGION',
@@ -128,6 +134,7 @@ export const TABLE = {
   /** Index of `Runs` by sort key and time of creation: of all items the run items alone have both. */
   runsByTime: 'runs-by-time',
   createdAt: 'createdAt',
+  deliverySk: 'delivery',
 } as const
 
 /** What the index holds of a run item beside its keys: enough for a list, and no task token. */
@@ -137,8 +144,11 @@ export const LISTED = ['runId', 'request', 'status', 'startedBy', 'verdict', 'up
 export const roleKey = (runId: string, role: TurnRole): string => `${runId}#${role}`
 export const turnSk = (turn: number): string => `turn#${String(turn).padStart(5, '0')}`
 
+/** Partition key of the item of a webhook's delivery. */
+export const deliveryKey = (id: string): string => `delivery#${id}`
+
 /** Kinds of artifact: the first part of every object key. Below it comes the writer, then the run, then `<turn>.<fence>`. */
-export const ARTIFACTS = ['source', 'transcripts', 'records', 'changesets', 'work', 'decisions', 'reports'] as const
+export const ARTIFACTS = ['source', 'transcripts', 'records', 'changesets', 'work', 'decisions', 'reports', 'deliveries'] as const
 export type ArtifactKind = (typeof ARTIFACTS)[number]
 
 /** Immutable object of one turn: `<kind>/<role>/<runId>/<turn>.<fence>`. */

@@ -19,6 +19,8 @@ export interface Access {
   gitToken: boolean
   /** Reads the private key of the GitHub App, where the deployment has one. */
   githubKey: boolean
+  /** Reads the secret that webhooks are signed with. */
+  hookSecret: boolean
   /** Calls Publish, asynchronously, when a forge is to be told how a run stands. */
   announce: boolean
   /** Calls the models of the deployment's agents: by its own right, or with a key that it may read. */
@@ -27,6 +29,7 @@ export interface Access {
 
 const RUN = `r-${'?'.repeat(16)}`
 const BRANCH = 'branch#*'
+const DELIVERY = 'delivery#*'
 const itemsOf = (...roles: TurnRole[]): string[] => roles.map((role) => `*#${role}`)
 
 const read = (...keys: string[]): TableAccess => ({ actions: ['GetItem'], keys })
@@ -43,6 +46,7 @@ const nothing: Access = {
   machine: [],
   gitToken: false,
   githubKey: false,
+  hookSecret: false,
   announce: false,
   model: false,
 }
@@ -113,5 +117,17 @@ export const ACCESS: Record<FunctionName, Access> = {
     sessions: [read(...itemsOf(...TURN_ROLES))],
     runs: [readWrite(RUN)],
     machine: ['StartExecution', 'StopExecution'],
+  },
+  // Starts runs, and in comments people command them.
+  Webhook: {
+    ...nothing,
+    sessions: [read(...itemsOf(...TURN_ROLES))],
+    runs: [readWrite(RUN, BRANCH, DELIVERY)],
+    get: ['records'],
+    put: ['deliveries'],
+    machine: ['StartExecution', 'StopExecution', 'SendTaskSuccess'],
+    gitToken: true,
+    hookSecret: true,
+    announce: true,
   },
 }

@@ -1,12 +1,17 @@
 /** The HTTP API: the routes of names.ts, open to whom IAM lets in or to the jobs of a CI. */
 import { Duration, RemovalPolicy } from 'aws-cdk-lib'
-import { HttpApi, type HttpMethod, HttpStage, type IHttpRouteAuthorizer, LogGroupLogDestination } from 'aws-cdk-lib/aws-apigatewayv2'
-import { HttpIamAuthorizer, HttpJwtAuthorizer } from 'aws-cdk-lib/aws-apigatewayv2-authorizers'
+import { HttpApi, HttpMethod, HttpStage, type IHttpRouteAuthorizer, LogGroupLogDestination } from 'aws-cdk-lib/aws-apigatewayv2'
+import {
+  HttpIamAuthorizer,
+  HttpJwtAuthorizer,
+  HttpLambdaAuthorizer,
+  HttpLambdaResponseType,
+} from 'aws-cdk-lib/aws-apigatewayv2-authorizers'
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import { Construct } from 'constructs'
-import { API_ROUTES, CI_KINDS, ciIssuer, type CiKind, type FunctionName } from '../names.ts'
+import { API_ROUTES, CI_KINDS, ciIssuer, type CiKind, type FunctionName, WEBHOOK_PATH } from '../names.ts'
 import type { deploymentDocument } from './deployment-document.ts'
 import type { Settings } from './settings.ts'
 
@@ -14,6 +19,20 @@ export interface ApiProps {
   settings: Settings
   deployment: ReturnType<typeof deploymentDocument>
   functions: Record<FunctionName, IFunction>
+}
+
+/**
+ * GitHub signs with a secret that is no credential of AWS. What has no signature is turned away before anything is called; whether it fits is
+ * the function's to say, which alone sees the body.
+ */
+const takeWebhooks = (api: HttpApi, webhook: IFunction): void => {
+  const authorizer = new HttpLambdaAuthorizer('Signed', webhook, {
+    responseTypes: [HttpLambdaResponseType.SIMPLE],
+    identitySource: ['X-Hub-Signature-256', 'X-GitHub-Delivery', 'X-GitHub-Event'].map((name) => `$request.header.${name}`),
+    resultsCacheTtl: Duration.seconds(0),
+  })
+  const integration = new HttpLambdaIntegration('Webhook', webhook, { timeout: Duration.seconds(29) })
+  api.addRoutes({ path: WEBHOOK_PATH, methods: [HttpMethod.POST], integration, authorizer })
 }
 
 /** What is read of the document here. */
@@ -64,6 +83,7 @@ export class Api extends Construct {
       const [method = '', path = ''] = route.split(' ')
       api.addRoutes({ path, methods: [method as HttpMethod], integration, authorizer })
     }
+    if (settings.github?.webhookSecret) takeWebhooks(api, functions.Webhook)
     const stage = new HttpStage(this, 'Stage', {
       httpApi: api,
       stageName: '$default',

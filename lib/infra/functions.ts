@@ -42,6 +42,7 @@ export const SIZES: Record<FunctionName, FunctionSize> = {
   Report: { ...small, timeout: 29, env: ['runsTable', 'bucket'] },
   Answer: { ...small, timeout: 29, env: ['runsTable', 'bucket', 'machine'] },
   Abort: { ...small, timeout: 29, env: ['sessionsTable', 'runsTable', 'machine'] },
+  Webhook: { ...small, timeout: 29, env: [...stores, 'machine', 'gitTokenSecret', 'hookSecret', 'publishFunction'] },
 }
 
 /** What a Task waits longer than its function may run: Lambda's own time-out is to be seen first, with its name. */

@@ -70,6 +70,8 @@ const allow = (scope: Construct, role: Role, { name, settings, tables, artifacts
     role.addToPolicy(new PolicyStatement({ actions: ['secretsmanager:GetSecretValue'], resources: [settings.gitTokenSecret] }))
   if (access.githubKey && settings.github)
     role.addToPolicy(new PolicyStatement({ actions: ['secretsmanager:GetSecretValue'], resources: [settings.github.keySecret] }))
+  if (access.hookSecret && settings.github?.webhookSecret)
+    role.addToPolicy(new PolicyStatement({ actions: ['secretsmanager:GetSecretValue'], resources: [settings.github?.webhookSecret] }))
   if (access.announce && publish)
     role.addToPolicy(new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [publish.functionArn] }))
   if (access.model && settings.bedrock) role.addToPolicy(modelStatement(scope, settings.bedrock))
@@ -85,6 +87,7 @@ const environment = (scope: Construct, { name, settings, tables, artifacts, publ
     machine: machineArn(scope, settings.stage),
     gitTokenSecret: settings.gitTokenSecret,
     githubKeySecret: settings.github?.keySecret,
+    hookSecret: settings.github?.webhookSecret,
     publishFunction: publish?.functionArn,
   }
   const own = Object.fromEntries(SIZES[name].env.map((key) => [key, values[key]]))

@@ -4,7 +4,7 @@ import { writeJson } from './artifact.ts'
 import { rememberDeclined } from './branch.ts'
 import { assertCurrent, changeRun, readRun } from './current-run.ts'
 import { type Answer, type Decision, givenAnswer } from './decision.ts'
-import { declinedIn } from './declined.ts'
+import { declinedBy, declinedIn } from './declined.ts'
 import { LoopError } from './errors.ts'
 import { normalisePath } from './findings.ts'
 import { firstIssue } from './issue.ts'
@@ -40,7 +40,7 @@ export const decideRun = async (
 ): Promise<RunItem> => {
   const answer = checked(input)
   const before = await readRun(ports.runs, runId)
-  if (before.question && answer.kind === 'fix' && !before.decision) await assertFits(ports, before, answer)
+  if (before.question && !before.decision) await assertFits(ports, before, answer)
   const run = await changeRun(ports, runId, (current) => {
     const { question, decision } = current
     if (!question || (input.question !== undefined && input.question !== question.id)) throw stale(runId)
@@ -78,24 +78,28 @@ const namedIn = (ids: readonly string[]): string =>
     .map((id) => oneLine(id, 40))
     .join(', ')}${ids.length > MOST_NAMED ? `, and ${ids.length - MOST_NAMED} more` : ''}`
 
-const assertFits = async (ports: Pick<Ports, 'artifacts'>, run: RunItem, answer: Extract<Answer, { kind: 'fix' }>): Promise<void> => {
+const assertFits = async (ports: Pick<Ports, 'artifacts'>, run: RunItem, answer: Answer): Promise<void> => {
   const { question } = run
-  if (!question) return
-  if (question.roundsLeft < 1) throw new LoopError('RoundsUsedUp')
-  if (!answer.findings.length && !answer.add.length) throw new LoopError('BadDecision', 'A decision to fix names no finding and adds none.')
+  if (!question || answer.kind === 'abort') return
+  const fixes = answer.kind === 'fix' ? answer : { findings: [], notes: {}, add: [] }
+  const decline = answer.decline ?? []
+  if (answer.kind === 'fix' && question.roundsLeft < 1) throw new LoopError('RoundsUsedUp')
+  if (answer.kind === 'fix' && !answer.findings.length && !answer.add.length)
+    throw new LoopError('BadDecision', 'A decision to fix names no finding and adds none.')
+  const named = [...fixes.findings, ...decline, ...Object.keys(fixes.notes)]
+  if (!named.length && !fixes.add.length) return
   const open = new Set(
     (await loadRecord(ports, { record: question.record, source: null })).findings.flatMap((f) => (f.status === 'open' ? [f.id] : [])),
   )
-  const named = [...answer.findings, ...answer.decline, ...Object.keys(answer.notes)]
   const unknown = named.filter((id) => !open.has(id))
   if (unknown.length)
     throw new LoopError('BadDecision', `No open finding has the id ${namedIn(unknown)}.`, { unknown: unknown.slice(0, MOST_NAMED) })
-  for (const { file } of answer.add) {
+  for (const { file } of fixes.add) {
     const place = normalisePath(file)
     if ('reason' in place) throw new LoopError('BadDecision', `An added finding was refused: ${place.reason}.`, { file })
   }
-  const declined = new Set(answer.decline)
-  const both = answer.findings.filter((id) => declined.has(id))
+  const declined = new Set(decline)
+  const both = fixes.findings.filter((id) => declined.has(id))
   if (both.length)
     throw new LoopError('BadDecision', `A finding cannot be both fixed and declined: ${namedIn(both)}.`, {
       both: both.slice(0, MOST_NAMED),
@@ -124,8 +128,8 @@ export const decide = async (ports: Pick<Ports, 'runs' | 'artifacts' | 'effects'
   })
   const decision: Decision | null = run.decision?.question === id ? run.decision : null
   if (!decision) return { ...state, next: 'Park' }
+  if (declinedBy(decision).length) await remember(ports, run, state, decision)
   if (decision.answer.kind !== 'fix') return advance(state, { step: 'Decide', answer: decision.answer.kind, by: decision.by })
-  if (decision.answer.decline.length) await remember(ports, run, state, decision)
   const key = decisionKey(state.runId, id)
   await writeJson(ports.artifacts, key, decision)
   // Of every other answer the run's end tells.

@@ -2,21 +2,24 @@
 import * as z from 'zod'
 import { findingDraft } from './finding.ts'
 
+/** Ids of open findings that are not to be raised again on the branch. */
+const decline = z.array(z.string()).max(10_000)
+
 export const answer = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('approve') }),
+  z.strictObject({ kind: z.literal('approve'), decline: decline.optional() }),
   z.strictObject({
     kind: z.literal('fix'),
     /** Ids of open findings to fix; with `add`, at least one in all. */
     findings: z.array(z.string()).max(10_000).default([]),
-    /** Ids of open findings that are no longer to block. */
-    decline: z.array(z.string()).max(10_000).default([]),
+    /** Those no longer block. */
+    decline: decline.default([]),
     /** What the fixer should know, for all findings. */
     note: z.string().max(8000).optional(),
     /** What the fixer should know, by finding id. */
     notes: z.record(z.string().min(1), z.string().max(8000)).default({}),
     add: z.array(findingDraft).max(100).default([]),
   }),
-  z.strictObject({ kind: z.literal('skip') }),
+  z.strictObject({ kind: z.literal('skip'), decline: decline.optional() }),
   z.strictObject({ kind: z.literal('abort') }),
 ])
 export type Answer = z.infer<typeof answer>

@@ -30,6 +30,8 @@ export const withContent = async (files: Pick<ReadFiles, 'read'>, findings: read
   return marked
 }
 
+export const declinedBy = ({ answer }: Decision): readonly string[] => ('decline' in answer ? (answer.decline ?? []) : [])
+
 const PERSONS: readonly FindingEvent['event'][] = ['declined', 'selected', 'added-by-person']
 
 /** What a person last did with the finding in this run. */
@@ -75,9 +77,8 @@ export const declinedIn = (record: RunRecord, run: string, pending: Decision | n
   const decided = new Map<string, Decision>()
   const wanted = new Set<string>()
   for (const decision of decisions) {
-    if (decision.answer.kind !== 'fix') continue
-    for (const id of decision.answer.decline) decided.set(id, decision)
-    for (const id of decision.answer.findings) wanted.add(id)
+    for (const id of declinedBy(decision)) decided.set(id, decision)
+    if (decision.answer.kind === 'fix') for (const id of decision.answer.findings) wanted.add(id)
   }
   for (const finding of record.findings) if (lastWord(finding)?.event === 'added-by-person') wanted.add(finding.id)
   const declined = record.findings.flatMap((finding): DeclinedFinding[] => {

@@ -139,3 +139,28 @@ export const branchItem = z.strictObject({
   ttl: z.int(),
 })
 export type BranchItem = z.infer<typeof branchItem>
+
+/** What a delivery of a webhook came to. */
+export const deliveryAnswer = z.strictObject({
+  outcome: z.enum(['started', 'known', 'decided', 'aborted', 'ignored', 'refused', 'busy']),
+  runId: runId.nullable(),
+  /** For people: why nothing was done. */
+  why: z.string().nullable(),
+})
+export type DeliveryAnswer = z.infer<typeof deliveryAnswer>
+
+/** Item of table Runs, key (`delivery#<id>`, `delivery`): a delivery happens once, however often it is made. */
+export const deliveryItem = z.strictObject({
+  id: z.string(),
+  rev: z.int().min(1),
+  nonce: z.string(),
+  event: z.string(),
+  /** Artifact key of the body as it came in. */
+  body: z.string(),
+  /** Until when, in ms since 1970, nobody else works on it; 0 when it was given back. */
+  leaseUntil: z.int().min(0),
+  answer: deliveryAnswer.nullable(),
+  at: z.iso.datetime(),
+  ttl: z.int(),
+})
+export type DeliveryItem = z.infer<typeof deliveryItem>

@@ -1,8 +1,8 @@
 /** Ports of the loop to the stores, the forge and the engine. Adapters: lib/stores/, lib/forge/, lib/local/, lib/runtime/. */
 import type { TurnRole } from '../names.ts'
 import type { Agents } from './agent.ts'
-import type { Deployment } from './deployment.ts'
-import type { BranchItem, RunItem, RunSummary, TurnItem } from './items.ts'
+import type { DeployedRepository, Deployment } from './deployment.ts'
+import type { BranchItem, DeliveryItem, RunItem, RunSummary, TurnItem } from './items.ts'
 import type { TurnRecord } from './record.ts'
 import type { RunState } from './run.ts'
 import type { ForgeItem, Teller } from './telling.ts'
@@ -40,6 +40,8 @@ export interface RunStore {
   branches: ItemStore<string, BranchItem>
   /** What the forge of a run was told, by run id. */
   forges: ItemStore<string, ForgeItem>
+  /** By the id of the delivery. */
+  deliveries: ItemStore<string, DeliveryItem>
   /** Adds a turn to the run's history; the same turn again changes nothing. */
   addTurn(runId: string, record: TurnRecord): Promise<void>
   /** The run's turns, in order. */
@@ -86,6 +88,23 @@ export interface Forge {
     changeset: Changeset
     signal: AbortSignal
   }): Promise<'published' | 'already'>
+}
+
+/** A pull request as its forge has it now. */
+export interface PullRequest {
+  branch: string
+  base: string
+  open: boolean
+  /** Its branch is of another repository. */
+  fork: boolean
+}
+
+/** What is asked of a forge that has pull requests, with a credential that only reads. Errors: FetchFailed, FetchRefused. */
+export interface PullRequests {
+  /** null: there is none under that number. */
+  pull(repository: DeployedRepository, number: number): Promise<PullRequest | null>
+  /** Whether a person may write to the repository. */
+  mayWrite(repository: DeployedRepository, login: string): Promise<boolean>
 }
 
 /** The engine that drives executions: Step Functions, or the embedded one. */

@@ -66,11 +66,14 @@ const push = async (ports: PublishPorts, run: RunItem, verdict: Verdict, latest:
     return { publishing: { ref: target, commit: latest.commit } }
   })
   // Before the push: a webhook for our own head may come in before the push has answered.
-  await rememberPublished(ports, branchKeyOf(request.repository, request.branch ?? request.head), {
+  const published = {
     run: run.runId,
     commits: changeset.commits.map((commit) => commit.id),
     fixed: record.findings.filter((finding) => finding.status === 'fixed').map((finding) => finding.id),
-  })
+  }
+  // Under both branches: a pull request of ours comes in as one of the branch that holds the fixes.
+  const branches = new Set([request.branch ?? request.head, target])
+  for (const branch of branches) await rememberPublished(ports, branchKeyOf(request.repository, branch), published)
   invocation.progress(`pushing ${changeset.commits.length} fix commit(s) to ${target}`)
   const pack = await readBytes(ports.artifacts, info.pack)
   const outcome = await ports.forge.publish({

@@ -76,7 +76,7 @@ export const keepSecrets = (values: readonly (string | null | undefined)[]): voi
 
 const SECRET_NAME = /(?:token|secret|password|passwd|passphrase|api_?key|access_?key|private_?key|bearer_token_bedrock)$/i
 /** Names a secret, and is none. */
-const NO_SECRET = new Set(['REVIEWLOOP_GIT_TOKEN_SECRET'])
+const NO_SECRET = new Set(['REVIEWLOOP_GIT_TOKEN_SECRET', 'REVIEWLOOP_GITHUB_KEY_SECRET', 'REVIEWLOOP_HOOK_SECRET'])
 
 /** Values of an environment that are secrets by the variable's name, and passwords in its addresses (a proxy's, say). */
 export const secretsOf = (env: Readonly<Record<string, string | undefined>>): string[] =>

@@ -45,7 +45,7 @@ export const startRun = async (
   if (input.checkHead && request.branch !== null) await assertHead(ports, request, request.branch)
 
   const key = branchKeyOf(request.repository, request.branch ?? request.head)
-  const own = await publishedBy(ports, key, request)
+  const own = input.again ? null : await publishedBy(ports, key, request)
   if (own) return { run: own, started: false }
 
   const other = await takeBranch(ports, key, { runId, request, again: input.again ?? false })

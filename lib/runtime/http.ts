@@ -45,6 +45,13 @@ const check = <T>(what: string, schema: z.ZodType<T>, value: unknown): T => {
 /** Errors: BadRequest. */
 export const readRequest = (event: unknown): HttpEvent => check('The event is not valid', httpEvent, event)
 
+/** The bytes as they were sent. Errors: PayloadTooLarge. */
+export const rawBody = (event: Pick<HttpEvent, 'body' | 'isBase64Encoded'>, most: number): Uint8Array => {
+  const bytes = Buffer.from(event.body ?? '', event.isBase64Encoded ? 'base64' : 'utf8')
+  if (bytes.length > most) throw new LoopError('PayloadTooLarge', `The body is over ${most} bytes.`)
+  return bytes
+}
+
 /** Errors: BadRequest when the body is no JSON, too large, or not what the schema says. */
 export const readBody = <T>(schema: z.ZodType<T>, request: HttpEvent): T => {
   const bytes = Buffer.from(request.body ?? '', request.isBase64Encoded ? 'base64' : 'utf8')

@@ -15,7 +15,7 @@ import {
 } from '../../lib/names.ts'
 import { branchKeyOf } from '../../lib/loop/run-id.ts'
 import { asker } from '../support/iam.ts'
-import { APP_SECRET, exampleSettings, ofType, plain, SECRET, synthesize } from '../support/template.ts'
+import { APP_SECRET, exampleSettings, HOOK_SECRET, ofType, plain, SECRET, synthesize } from '../support/template.ts'
 
 const template = synthesize()
 const may = asker(template)
@@ -109,9 +109,17 @@ test('run and branch items are written by who keeps them', async () => {
     'Start',
     'Answer',
     'Abort',
+    'Webhook',
   ])
-  expect(await who((name) => may.item(name, 'Runs', 'PutItem', BRANCH))).toEqual(['Decide', 'Publish', 'Close', 'Start'])
-  expect(await who((name) => may.item(name, 'Runs', 'GetItem', BRANCH))).toEqual(['Prepare', 'Decide', 'Publish', 'Close', 'Start'])
+  expect(await who((name) => may.item(name, 'Runs', 'PutItem', BRANCH))).toEqual(['Decide', 'Publish', 'Close', 'Start', 'Webhook'])
+  expect(await who((name) => may.item(name, 'Runs', 'GetItem', BRANCH))).toEqual([
+    'Prepare',
+    'Decide',
+    'Publish',
+    'Close',
+    'Start',
+    'Webhook',
+  ])
 })
 
 test('a pattern for run items takes in no item of a role', async () => {
@@ -149,12 +157,20 @@ test('all three session items are written by Park and Close alone, and read wher
   const all = async (name: FunctionName, action: string) =>
     (await Promise.all(TURN_ROLES.map((role) => may.item(name, 'Sessions', action, key(role))))).every(Boolean)
   expect(await who((name) => all(name, 'PutItem'))).toEqual(['Park', 'Close'])
-  expect(await who((name) => all(name, 'GetItem'))).toEqual(['Park', 'Publish', 'RecordFailure', 'Close', 'Start', 'Abort'])
+  expect(await who((name) => all(name, 'GetItem'))).toEqual(['Park', 'Publish', 'RecordFailure', 'Close', 'Start', 'Abort', 'Webhook'])
 })
 
 test('the git token is read by who speaks to the forge', async () => {
-  expect(await who((name) => may.other(name, 'secretsmanager:GetSecretValue', SECRET))).toEqual(['Prepare', 'Publish', 'Start'])
+  expect(await who((name) => may.other(name, 'secretsmanager:GetSecretValue', SECRET))).toEqual(['Prepare', 'Publish', 'Start', 'Webhook'])
   expect(await who((name) => may.other(name, 'secretsmanager:GetSecretValue', SECRET.replace('git-token', 'other')))).toEqual([])
+})
+
+test('the secret of the webhooks is read by who takes them, and deliveries are kept by nobody else', async () => {
+  expect(await who((name) => may.other(name, 'secretsmanager:GetSecretValue', HOOK_SECRET))).toEqual(['Webhook'])
+  for (const action of ['GetItem', 'PutItem'])
+    expect(await who((name) => may.item(name, 'Runs', action, 'delivery#1'))).toEqual(['Webhook'])
+  for (const action of ['GetObject', 'PutObject'])
+    expect(await who((name) => may.object(name, action, 'deliveries/1.json'))).toEqual(['Webhook'])
 })
 
 test('the key of the GitHub App is read by Publish alone', async () => {
@@ -162,7 +178,7 @@ test('the key of the GitHub App is read by Publish alone', async () => {
 })
 
 test('Publish is called by who has something to tell, and no other function by any', async () => {
-  const announcers = ['Prepare', 'Park', 'Decide', 'RecordFailure', 'Close', 'Start']
+  const announcers = ['Prepare', 'Park', 'Decide', 'RecordFailure', 'Close', 'Start', 'Webhook']
   expect(await who((name) => may.call(name, 'Publish'))).toEqual(announcers)
   for (const other of FUNCTIONS.filter((name) => name !== 'Publish')) expect(await who((name) => may.call(name, other))).toEqual([])
   const untold = asker(synthesize(exampleSettings({ github: undefined })))
@@ -170,13 +186,13 @@ test('Publish is called by who has something to tell, and no other function by a
 })
 
 test('executions are started, stopped and woken by who has to', async () => {
-  expect(await who((name) => may.other(name, 'states:StartExecution', MACHINE))).toEqual(['RecordFailure', 'Start', 'Abort'])
-  expect(await who((name) => may.other(name, 'states:StopExecution', EXECUTION))).toEqual(['RecordFailure', 'Start', 'Abort'])
+  expect(await who((name) => may.other(name, 'states:StartExecution', MACHINE))).toEqual(['RecordFailure', 'Start', 'Abort', 'Webhook'])
+  expect(await who((name) => may.other(name, 'states:StopExecution', EXECUTION))).toEqual(['RecordFailure', 'Start', 'Abort', 'Webhook'])
   expect(await who((name) => may.other(name, 'states:StartExecution', `${MACHINE}-2`))).toEqual([])
   expect(await who((name) => may.other(name, 'states:StopExecution', EXECUTION.replace('loop-test', 'loop-prod')))).toEqual([])
 })
 
-test('a token is answered by Park and Answer alone, and only of this machine', () => {
+test('a token is answered by Park and by who takes answers, and only of this machine', () => {
   // The simulator goes by a list that knows no resource for this action; the service checks the machine's ARN all the same.
   const statements = ofType(template, 'AWS::IAM::Policy').flatMap(([id, { Properties }]) => {
     const { Statement } = Properties['PolicyDocument'] as { Statement: { Action: unknown; Resource: unknown }[] }
@@ -187,7 +203,11 @@ test('a token is answered by Park and Answer alone, and only of this machine', (
     }))
   })
   expect(statements.toSorted((a, b) => (a.id < b.id ? -1 : 1))).toEqual(
-    [/^AnswerRole/, /^ParkRole/].map((id) => ({ id: expect.stringMatching(id) as string, Action: 'states:SendTaskSuccess', arn: MACHINE })),
+    [/^AnswerRole/, /^ParkRole/, /^WebhookRole/].map((id) => ({
+      id: expect.stringMatching(id) as string,
+      Action: 'states:SendTaskSuccess',
+      arn: MACHINE,
+    })),
   )
 })
 

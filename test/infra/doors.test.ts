@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { issuerOfRoutes } from '../../lib/infra/api.ts'
 import { SIZES } from '../../lib/infra/functions.ts'
-import { API_ROUTES } from '../../lib/names.ts'
+import { API_ROUTES, WEBHOOK_PATH } from '../../lib/names.ts'
 import { exampleSettings, ofType, only, plain, synthesize } from '../support/template.ts'
 
 const template = synthesize()
@@ -10,10 +10,10 @@ const template = synthesize()
 describe('the API', () => {
   const routes = ofType(template, 'AWS::ApiGatewayV2::Route').map(([, route]) => route.Properties)
 
-  test('has no route of a CI where no repository takes its tokens; all others are under IAM', () => {
+  test('has no route of a CI where no repository takes its tokens; the one for webhooks is under a signature; all others are under IAM', () => {
     const wanted = Object.entries(API_ROUTES).filter(([, { open }]) => open === 'iam')
     expect(Object.fromEntries(routes.map(({ RouteKey, AuthorizationType }) => [RouteKey, AuthorizationType]))).toEqual(
-      Object.fromEntries(wanted.map(([route]) => [route, 'AWS_IAM'])),
+      Object.fromEntries([...wanted.map(([route]) => [route, 'AWS_IAM']), [`POST ${WEBHOOK_PATH}`, 'CUSTOM']]),
     )
   })
 
@@ -28,11 +28,25 @@ describe('the API', () => {
         return [RouteKey, plain(template.Resources[integration]?.Properties['IntegrationUri'])]
       }),
     )
-    expect(targets).toEqual(
-      Object.fromEntries(
+    expect(targets).toEqual({
+      [`POST ${WEBHOOK_PATH}`]: 'WebhookFunction',
+      ...Object.fromEntries(
         Object.entries(API_ROUTES).flatMap(([route, { open, function: name }]) => (open === 'iam' ? [[route, `${name}Function`]] : [])),
       ),
-    )
+    })
+  })
+
+  test('turns away what has no signature before it calls anything, and takes no webhooks where there is no secret for them', () => {
+    const [, authorizer] = only(template, 'AWS::ApiGatewayV2::Authorizer')
+    expect(authorizer.Properties).toMatchObject({
+      AuthorizerType: 'REQUEST',
+      EnableSimpleResponses: true,
+      AuthorizerResultTtlInSeconds: 0,
+      IdentitySource: ['$request.header.X-Hub-Signature-256', '$request.header.X-GitHub-Delivery', '$request.header.X-GitHub-Event'],
+    })
+    expect(plain(authorizer.Properties['AuthorizerUri'])).toContain('WebhookFunction')
+    const without = ofType(synthesize(exampleSettings({ github: undefined })), 'AWS::ApiGatewayV2::Route')
+    expect(without.map(([, { Properties }]) => Properties['RouteKey'])).not.toContain('POST /webhooks/github')
   })
 
   test('is throttled and logged', () => {

@@ -5,6 +5,7 @@ import { handler as abort } from '../../functions/abort/handler.ts'
 import { handler as answerHandler } from '../../functions/answer/handler.ts'
 import { handler as report } from '../../functions/report/handler.ts'
 import { handler as show } from '../../functions/show/handler.ts'
+import { handler as webhookHandler } from '../../functions/webhook/handler.ts'
 import { handler as startHandler } from '../../functions/start/handler.ts'
 import { ACCESS } from '../../lib/infra/access.ts'
 import { readJson } from '../../lib/loop/artifact.ts'
@@ -24,6 +25,7 @@ import { type Guard, guard } from '../support/guarded-ports.ts'
 import { asker } from '../support/iam.ts'
 import { deploymentOf, invocationOf, makePorts, stateOf } from '../support/ports.ts'
 import { synthesize } from '../support/template.ts'
+import { commentOf, deliveryOf, FakePulls, GITHUB, githubRepository, HOOK_SECRET_TEXT, pullRequestOf } from '../support/webhooks.ts'
 
 const FUNCTIONS = Object.keys(ACCESS) as FunctionName[]
 const wakes = FUNCTIONS.filter((name) => ACCESS[name].machine.includes('SendTaskSuccess'))
@@ -160,9 +162,11 @@ const otherEnds = async (): Promise<Step[]> => {
 
 let verdict: RunState['verdict']
 let ends: Step[]
+let deliveries: string[]
 beforeAll(async () => {
   verdict = (await wholeRun()).verdict
   ends = await otherEnds()
+  deliveries = await byWebhook()
 })
 
 test('a schedule starts a run of its branch against the default branch, and is shown the run there is', async () => {
@@ -176,9 +180,31 @@ test('a schedule starts a run of its branch against the default branch, and is s
   expect(run?.request.overrides).toEqual({ ask: 'never' })
 })
 
+/** Deliveries that start, supersede, command and end runs. */
+const byWebhook = async (): Promise<string[]> => {
+  const ports = { ...makeLoop(), deployment: deploymentOf(GITHUB.url, githubRepository), pulls: new FakePulls() }
+  const secrets = async () => {
+    await guarded.readHookSecret('Webhook')
+    return [HOOK_SECRET_TEXT]
+  }
+  const deliver = async (event: string, payload: unknown) => {
+    const answer = (await webhookHandler(guarded.for(ports, 'Webhook'), secrets)(deliveryOf(event, payload))) as { body: string }
+    return JSON.parse(answer.body) as { outcome: string; runId: string }
+  }
+  const say = (text: string) => deliver('issue_comment', commentOf(text, ports.effects.now() + 1000))
+  const first = await deliver('pull_request', pullRequestOf())
+  ports.forge.head = 'c'.repeat(40)
+  const second = await deliver('pull_request', pullRequestOf('synchronize', { head: { sha: ports.forge.head } }))
+  ports.agent.script.push(ports.agent.done(finds('ask-user', 'bad-word')))
+  await drive(ports, stateOf({ runId: second.runId, next: 'Prepare', commit: ports.forge.head }), 'Decide')
+  const answers = [await say('/reviewloop fix'), await say('/reviewloop abort')]
+  return [first, second, ...answers].map(({ outcome }) => outcome)
+}
+
 test('the runs came to their ends', () => {
   expect(verdict).toMatchObject({ outcome: 'approved', reason: 'certified' })
   expect(ends).toEqual(['Done', 'Failed', 'Failed', 'Done'])
+  expect(deliveries).toEqual(['started', 'started', 'decided', 'aborted'])
 })
 
 test('no function was refused anything', () => {
@@ -195,7 +221,7 @@ const like = (pattern: string): RegExp =>
 
 test('no function has a right that it does not use', () => {
   const rights = FUNCTIONS.flatMap((name) => {
-    const { sessions, runs, get, put, delete: remove, machine, gitToken, githubKey, announce } = ACCESS[name]
+    const { sessions, runs, get, put, delete: remove, machine, gitToken, githubKey, hookSecret, announce } = ACCESS[name]
     const tables = { sessions, runs }
     return [
       ...(['sessions', 'runs'] as const).flatMap((right) =>
@@ -207,6 +233,7 @@ test('no function has a right that it does not use', () => {
       ...machine.map((action) => ({ name, right: 'machine', action, on: '*' })),
       ...(gitToken ? [{ name, right: 'gitToken', action: 'GetSecretValue', on: '*' }] : []),
       ...(githubKey ? [{ name, right: 'githubKey', action: 'GetSecretValue', on: '*' }] : []),
+      ...(hookSecret ? [{ name, right: 'hookSecret', action: 'GetSecretValue', on: '*' }] : []),
       ...(announce ? [{ name, right: 'announce', action: 'InvokeFunction', on: '*' }] : []),
     ]
   })

@@ -1,5 +1,5 @@
 /** One event for each function, as its caller sends it. */
-import type { FunctionName } from '../../lib/names.ts'
+import { type FunctionName, WEBHOOK_PATH } from '../../lib/names.ts'
 import type { RunState } from '../../lib/loop/run.ts'
 import { apiEvent } from './http.ts'
 
@@ -32,6 +32,7 @@ export const eventOf = (name: FunctionName, repository: string): object => {
   if (name === 'Report') return apiEvent('GET /runs/{id}/report', { id: RUN })
   if (name === 'Answer') return apiEvent('POST /runs/{id}/decision', { id: RUN, body: { answer: { kind: 'approve' } } })
   if (name === 'Abort') return apiEvent('POST /runs/{id}/abort', { id: RUN })
+  if (name === 'Webhook') return { routeKey: `POST ${WEBHOOK_PATH}`, requestContext: {}, body: '{}' }
   if (name === 'Park') return { state: state({ next: 'Park' }), token: 'a-token' }
   if (name === 'RecordFailure') return { ...state(), error: { Error: 'AgentFailed', Cause: 'why' } }
   if (name === 'Prepare') return state({ next: 'Prepare', source: null, last: null })

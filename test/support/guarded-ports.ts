@@ -1,13 +1,13 @@
 /** Ports as one function has them in AWS: every call is asked of the policies first, and what is used is noted. */
 import type { ItemStore, Ports } from '../../lib/loop/ports.ts'
-import { type FunctionName, roleKey, TABLE, TURN_ROLES } from '../../lib/names.ts'
+import { deliveryKey, type FunctionName, roleKey, TABLE, TURN_ROLES } from '../../lib/names.ts'
 import type { Asker } from './iam.ts'
-import { APP_SECRET, SECRET } from './template.ts'
+import { APP_SECRET, HOOK_SECRET, SECRET } from './template.ts'
 
 /** One use of a right, as the access table names it. */
 export interface Use {
   name: FunctionName
-  right: 'sessions' | 'runs' | 'get' | 'put' | 'delete' | 'machine' | 'gitToken' | 'githubKey' | 'announce'
+  right: 'sessions' | 'runs' | 'get' | 'put' | 'delete' | 'machine' | 'gitToken' | 'githubKey' | 'hookSecret' | 'announce'
   action: string
   /** Partition key, object key or execution. */
   on: string
@@ -17,6 +17,8 @@ export interface Guard {
   used: Use[]
   denied: Use[]
   for: <P extends Ports>(ports: P, name: FunctionName) => P
+  /** Reads the secret that webhooks are signed with. */
+  readHookSecret: (name: FunctionName) => Promise<void>
 }
 
 const MACHINE = 'arn:aws:states:us-east-1:000000000000:stateMachine:reviewloop-test'
@@ -26,14 +28,22 @@ export const guard = (may: Asker, wakes: readonly FunctionName[]): Guard => {
   const used: Use[] = []
   const denied: Use[] = []
 
+  const checkFor = async (name: FunctionName, use: Omit<Use, 'name'>, allowed: Promise<boolean> | boolean): Promise<void> => {
+    const entry = { name, ...use }
+    used.push(entry)
+    if (await allowed) return
+    denied.push(entry)
+    throw new Error(`${name} may not ${use.action} ${use.on}`)
+  }
+  const readHookSecret = (name: FunctionName) =>
+    checkFor(
+      name,
+      { right: 'hookSecret', action: 'GetSecretValue', on: HOOK_SECRET },
+      may.other(name, 'secretsmanager:GetSecretValue', HOOK_SECRET),
+    )
+
   const wrap = <P extends Ports>(ports: P, name: FunctionName): P => {
-    const check = async (use: Omit<Use, 'name'>, allowed: Promise<boolean> | boolean): Promise<void> => {
-      const entry = { name, ...use }
-      used.push(entry)
-      if (await allowed) return
-      denied.push(entry)
-      throw new Error(`${name} may not ${use.action} ${use.on}`)
-    }
+    const check = (use: Omit<Use, 'name'>, allowed: Promise<boolean> | boolean) => checkFor(name, use, allowed)
     const item = (right: 'sessions' | 'runs', action: string, on: string, index?: string) => {
       const part = right === 'sessions' ? 'Sessions' : 'Runs'
       return check({ right, action, on }, index ? may.indexed(name, part, index, action, on) : may.item(name, part, action, on))
@@ -60,6 +70,7 @@ export const guard = (may: Asker, wakes: readonly FunctionName[]): Guard => {
         runs: items(ports.runs.runs, 'runs', (runId) => runId),
         branches: items(ports.runs.branches, 'runs', (key) => key),
         forges: items(ports.runs.forges, 'runs', (runId) => runId),
+        deliveries: items(ports.runs.deliveries, 'runs', deliveryKey),
         addTurn: async (runId, record) => {
           await item('runs', 'PutItem', roleKey(runId, record.role))
           return ports.runs.addTurn(runId, record)
@@ -140,5 +151,5 @@ export const guard = (may: Asker, wakes: readonly FunctionName[]): Guard => {
       },
     }
   }
-  return { used, denied, for: wrap }
+  return { used, denied, for: wrap, readHookSecret }
 }

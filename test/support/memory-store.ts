@@ -1,11 +1,20 @@
 /** Stores in memory, held to the same contract as the real ones, with a hook where a test can let a call fail. */
 import { LoopError } from '../../lib/loop/errors.ts'
-import { type BranchItem, branchItem, type RunItem, runItem, type TurnItem, turnItem } from '../../lib/loop/items.ts'
+import {
+  type BranchItem,
+  branchItem,
+  type DeliveryItem,
+  deliveryItem,
+  type RunItem,
+  runItem,
+  type TurnItem,
+  turnItem,
+} from '../../lib/loop/items.ts'
 import type { ArtifactStore, ItemStore, RunStore, SessionStore } from '../../lib/loop/ports.ts'
 import { type ForgeItem, forgeItem } from '../../lib/loop/telling.ts'
 import type { TurnRecord } from '../../lib/loop/record.ts'
 import { pageOf } from '../../lib/loop/run-list.ts'
-import { roleKey } from '../../lib/names.ts'
+import { deliveryKey, roleKey } from '../../lib/names.ts'
 
 export type Operation = 'read' | 'write' | 'addTurn' | 'put' | 'get' | 'deleteAll'
 /** `before` may throw: nothing was done. `after` may throw: it was done, and its answer is lost. Either may wait. */
@@ -53,11 +62,13 @@ export interface MemoryRuns extends RunStore {
   runItems: Map<string, RunItem>
   branchItems: Map<string, BranchItem>
   forgeItems: Map<string, ForgeItem>
+  deliveryItems: Map<string, DeliveryItem>
 }
 export const memoryRuns = (faults: Faults = {}): MemoryRuns => {
   const runItems = new Map<string, RunItem>()
   const branchItems = new Map<string, BranchItem>()
   const forgeItems = new Map<string, ForgeItem>()
+  const deliveryItems = new Map<string, DeliveryItem>()
   const history = new Map<string, TurnRecord>()
   const ofRun = (runId: string) => [...history].filter(([key]) => key.startsWith(`${runId}#`))
   return {
@@ -67,6 +78,8 @@ export const memoryRuns = (faults: Faults = {}): MemoryRuns => {
     runs: memoryItems<string, RunItem>(runItems, runItem, (key) => key, faults),
     branches: memoryItems<string, BranchItem>(branchItems, branchItem, (key) => key, faults),
     forges: memoryItems<string, ForgeItem>(forgeItems, forgeItem, (key) => `${key}#forge`, faults),
+    deliveryItems,
+    deliveries: memoryItems<string, DeliveryItem>(deliveryItems, deliveryItem, deliveryKey, faults),
     addTurn: (runId, record) => {
       const key = `${roleKey(runId, record.role)}#${record.turn}`
       return around(faults, 'addTurn', key, () => {

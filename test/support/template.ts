@@ -30,12 +30,13 @@ export const exampleSettings = (changes: Record<string, unknown> = {}): Settings
         { url: 'https://git.example/two.git', defaultBranch: 'trunk' },
       ],
       gitTokenSecret: SECRET,
-      github: { appId: 7, keySecret: APP_SECRET },
+      github: { appId: 7, keySecret: APP_SECRET, webhookSecret: HOOK_SECRET },
       ...changes,
     },
     'of a test',
   )
 
+export const HOOK_SECRET = 'arn:aws:secretsmanager:us-east-1:000000000000:secret:webhooks-MnOpQr'
 export const APP_SECRET = 'arn:aws:secretsmanager:us-east-1:000000000000:secret:github-app-GhIjKl'
 export const SECRET = 'arn:aws:secretsmanager:us-east-1:000000000000:secret:git-token-AbCdEf'
 

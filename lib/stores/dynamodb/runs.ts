@@ -8,12 +8,12 @@ import {
   ScanCommand,
 } from '@aws-sdk/client-dynamodb'
 import { marshall } from '@aws-sdk/util-dynamodb'
-import { branchItem, type RunItem, runItem } from '../../loop/items.ts'
+import { branchItem, deliveryItem, type RunItem, runItem } from '../../loop/items.ts'
 import type { RunStore } from '../../loop/ports.ts'
 import { type TurnRecord, turnRecord } from '../../loop/record.ts'
 import { type ForgeItem, forgeItem } from '../../loop/telling.ts'
 import { pageOf } from '../../loop/run-list.ts'
-import { roleKey, TABLE, TURN_ROLES, turnSk } from '../../names.ts'
+import { deliveryKey, roleKey, TABLE, TURN_ROLES, turnSk } from '../../names.ts'
 import { casItems, fromAttributes, type TableAccess, toAttributes } from './cas-item.ts'
 import { callStore } from '../store-errors.ts'
 import { runPages } from './run-pages.ts'
@@ -102,6 +102,7 @@ export const dynamoRuns = (access: TableAccess & { small?: boolean }): RunStore 
     runs: casItems<string, RunItem>(access, runItem, (runId) => ({ pk: runId, sk: TABLE.runSk })),
     forges: casItems<string, ForgeItem>(access, forgeItem, (runId) => ({ pk: runId, sk: TABLE.forgeSk })),
     branches: casItems(access, branchItem, (key: string) => ({ pk: key, sk: TABLE.branchSk })),
+    deliveries: casItems(access, deliveryItem, (id: string) => ({ pk: deliveryKey(id), sk: TABLE.deliverySk })),
     addTurn: turns.add,
     turns: async (runId) =>
       (await turns.of(runId))
