@@ -51,6 +51,10 @@ export class SpentMeter {
     return input + output
   }
 
+  get calls(): number {
+    return this.#calls
+  }
+
   get tokens(): number {
     return this.#input + this.#output
   }

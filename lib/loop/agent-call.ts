@@ -94,6 +94,7 @@ const call = async <O>(options: AttemptOptions<O>, session: SessionUse, prompt: 
   const budget = {
     tokens: Math.max(0, turn.budget.tokens - tokensOf(meter.total)),
     dollars: Math.max(0, turn.budget.dollars - (meter.total.dollars ?? 0)),
+    calls: Math.max(0, turn.budget.calls - meter.total.calls),
   }
   const result = await agent.run({ ...turn, session, prompt, budget }).catch(resultOfThrown)
   meter.add(result.usage)

@@ -72,6 +72,12 @@ export type SessionUse =
   /** No session: nothing is kept past the turn. An id of ours may be given for an agent that wants one. */
   { mode: 'none' } | { mode: 'start'; id: string | null } | { mode: 'resume'; id: string }
 
+export interface Budget {
+  tokens: number
+  dollars: number
+  calls: number
+}
+
 export interface AgentTurn {
   role: TurnRole
   runId: string
@@ -87,7 +93,8 @@ export interface AgentTurn {
   /** When the invocation has to be over, ms since 1970; an agent that can, checkpoints before. */
   deadline: number
   signal: AbortSignal
-  budget: { tokens: number; dollars: number }
+  /** What the turn may still use. `calls` are calls of the model. */
+  budget: Budget
   progress: (message: string) => void
 }
 

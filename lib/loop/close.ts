@@ -7,7 +7,7 @@ import { declinedIn } from './declined.ts'
 import { asLoopError, LoopError } from './errors.ts'
 import type { RunItem } from './items.ts'
 import type { Ports } from './ports.ts'
-import { emptyRecord, type RunRecord } from './record.ts'
+import { emptyRecord, type RunRecord, type Usage } from './record.ts'
 import { makeReport } from './report.ts'
 import { renderMarkdown } from './report-markdown.ts'
 import { renderSarif } from './report-sarif.ts'
@@ -15,6 +15,7 @@ import { branchKeyOf } from './run-id.ts'
 import { loadRecord } from './run-record.ts'
 import type { RunState, Verdict } from './run.ts'
 import { tombstone } from './turn-item.ts'
+import { addUsage } from './usage.ts'
 
 type ClosePorts = Pick<Ports, 'runs' | 'sessions' | 'artifacts' | 'effects' | 'announce'>
 
@@ -42,9 +43,14 @@ export const close = async (ports: ClosePorts, state: RunState): Promise<RunStat
       endedAt: new Date(ports.effects.now()).toISOString(),
     }
   })
-  for (const role of TURN_ROLES) await bury(ports, state, role)
-  const record = await recordOf(ports, run, state)
-  await writeReports(ports, run, record, patch)
+  let unfinished: Usage | null = null
+  for (const role of TURN_ROLES) {
+    const used = await bury(ports, state, role)
+    if (used) unfinished = addUsage(unfinished, used)
+  }
+  const ended = unfinished ? await countUnfinished(ports, state, unfinished) : run
+  const record = await recordOf(ports, ended, state)
+  await writeReports(ports, ended, record, patch)
   for (const role of TURN_ROLES) await ports.artifacts.deleteAll(`transcripts/${role}/${state.runId}/`)
   await ports.artifacts.deleteAll(`work/fixer/${state.runId}/`)
   const { repository, branch, head } = run.request
@@ -63,13 +69,21 @@ const assertSpeaks = (run: RunItem, { runId, epoch }: RunState): void => {
   if (run.epoch !== epoch) throw new LoopError('StaleExecution', `Execution ${run.epoch} speaks for run ${runId}.`, { runId })
 }
 
-/** The worker that finished the latest turn may have been cut off before it told the history. */
-const bury = async (ports: ClosePorts, { runId, epoch }: RunState, role: TurnRole): Promise<void> => {
+/** Attempts that came to nothing are in no turn's record, and were paid for: the run's item says what they used. */
+const countUnfinished = (ports: ClosePorts, state: RunState, unfinished: Usage): Promise<RunItem> =>
+  changeRun(ports, state.runId, (current) => {
+    assertSpeaks(current, state)
+    return current.unfinished ? null : { unfinished }
+  })
+
+/** Gives what no finished turn tells. The worker that finished the latest turn may have been cut off before it told the history. */
+const bury = async (ports: ClosePorts, { runId, epoch }: RunState, role: TurnRole): Promise<Usage | null> => {
   for (let tries = 0; tries < 16; tries++) {
     const item = await ports.sessions.read({ runId, role })
     const next = tombstone(item, { runId, role, epoch, now: ports.effects.now(), nonce: ports.effects.nonce() })
-    if (!next || (await ports.sessions.write({ runId, role }, next)))
-      return item?.done ? ports.runs.addTurn(runId, item.done.record) : undefined
+    if (next && !(await ports.sessions.write({ runId, role }, next))) continue
+    if (item?.done) await ports.runs.addTurn(runId, item.done.record)
+    return (next ?? item)?.unfinished ?? null
   }
   throw new LoopError('StoreConflict', `Others keep writing the ${role}'s item of run ${runId}.`, { runId, role })
 }

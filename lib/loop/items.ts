@@ -69,6 +69,8 @@ export const turnItem = z.strictObject({
     })
     .nullable(),
   failed: z.strictObject({ turn: z.int().min(1), error: z.string(), message: z.string() }).nullable(),
+  /** What attempts used that no finished turn tells: those of a turn that failed for good, or that the run's end left unfinished. */
+  unfinished: usage.optional(),
   /** Kept when the session itself is gone. */
   fingerprints: z.array(z.string()),
   /** DynamoDB's TTL attribute, seconds since 1970. */
@@ -98,6 +100,8 @@ export const runItem = z.strictObject({
   record: z.string().nullable(),
   verdict: verdict.nullable(),
   failure: z.strictObject({ error: z.string(), message: z.string() }).nullable(),
+  /** What attempts of all roles used that no turn of the record tells; known when the run has ended. */
+  unfinished: usage.optional(),
   createdAt: z.iso.datetime(),
   updatedAt: z.iso.datetime(),
   endedAt: z.iso.datetime().nullable(),

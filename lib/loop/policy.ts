@@ -40,6 +40,10 @@ const limit = {
   tokens: z.int().min(1).describe('Input and output tokens of the run.'),
   dollars: z.number().positive().describe('US dollars that the agents may cost in the run.'),
   minutes: z.int().min(1).describe("Minutes of agents' work in the run."),
+  turns: z.int().min(1).describe('Turns of the run, of all roles together.'),
+  turn_tokens: z.int().min(1).describe('Input and output tokens of one turn.'),
+  turn_dollars: z.number().positive().describe('US dollars that one turn may cost.'),
+  turn_calls: z.int().min(1).describe('Calls of the model in one turn.'),
   turn_minutes: z.int().min(1).max(14).describe('Minutes of one turn.'),
   continuations: z.int().min(0).max(20).describe('Times that a turn which stopped at a checkpoint is entered again.'),
 }
@@ -120,6 +124,10 @@ export const policy = z.strictObject({
       tokens: limit.tokens.default(5_000_000),
       dollars: limit.dollars.default(20),
       minutes: limit.minutes.default(120),
+      turns: limit.turns.default(100),
+      turn_tokens: limit.turn_tokens.default(3_000_000),
+      turn_dollars: limit.turn_dollars.default(10),
+      turn_calls: limit.turn_calls.default(80),
       turn_minutes: limit.turn_minutes.default(14),
       continuations: limit.continuations.default(5),
     })

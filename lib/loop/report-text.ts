@@ -88,7 +88,7 @@ const turnLines = ({ turns }: Report, title: Title, paint: Paint): string[] => {
   if (!turns.length) return []
   const rows = turns.map((turn) => {
     const who = `${turn.turn}`.padStart(4) + `  round ${turn.round}  ${turn.role.padEnd(9)}  ${turn.mode.padEnd(9)}`
-    const what = `${turn.raised} raised, ${turn.fixed} fixed, ${turn.open} open${turn.ended === 'done' ? '' : `, ${turn.ended}`}`
+    const what = `${turn.raised} raised, ${turn.fixed} fixed, ${turn.open} open${turn.ended === 'done' ? '' : `, ${turn.limit === null ? turn.ended : `limits.${turn.limit} reached`}`}`
     return [
       `${who}  ${what}  ${paint('dim', seconds(turn))}`,
       ...wrap(`${turn.fingerprint ? `session ${turn.fingerprint}: ` : ''}${turn.why}`, '      ').map((line) => paint('dim', line)),

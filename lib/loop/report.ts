@@ -6,10 +6,10 @@ import { ERRORS, isErrorName } from './errors.ts'
 import { trackedFinding } from './finding.ts'
 import type { RunItem } from './items.ts'
 import { skippedFile } from './output.ts'
-import { certificate, emptyRecord, fixCommit, type RunRecord, turnRecord, type TurnRecord } from './record.ts'
+import { certificate, emptyRecord, fixCommit, type RunRecord, turnRecord, type TurnRecord, type Usage } from './record.ts'
 import { redactAll } from './redact.ts'
 import { commitId, runId, runRequest, spent, type RunState, type Spent, verdict } from './run.ts'
-import { tokensOf } from './usage.ts'
+import { noUsage, tokensOf } from './usage.ts'
 
 export const report = z.strictObject({
   version: z.literal(1),
@@ -77,7 +77,7 @@ export const makeReport = ({ run, record, state }: { run: RunItem; record: RunRe
     skipped,
     notices,
     question: run.question,
-    spent: state?.spent ?? spentOn(turns),
+    spent: state?.spent ?? spentOn(turns, run.unfinished ?? noUsage()),
     sessions: ROLES.map((role) => ({ role, fingerprints: fingerprintsOf(turns.filter((turn) => turn.role === role)) })),
     fixes: fixesOf(run, commits),
     startedAt: run.createdAt,
@@ -92,11 +92,13 @@ const errorOf = ({ failure, verdict: ended }: RunItem): Report['error'] => {
   return { name, message: failure?.message || entry.meaning, remedy: entry.remedy }
 }
 
-const spentOn = (turns: readonly TurnRecord[]): Spent => {
-  const dollars = turns.flatMap(({ usage }) => (usage.dollars === null ? [] : [usage.dollars]))
+/** A failed call was paid for like any other. */
+const spentOn = (turns: readonly TurnRecord[], unfinished: Usage): Spent => {
+  const all = [...turns.map(({ usage }) => usage), unfinished]
+  const dollars = all.flatMap((usage) => (usage.dollars === null ? [] : [usage.dollars]))
   return {
-    tokens: turns.reduce((sum, { usage }) => sum + tokensOf(usage), 0),
-    dollars: dollars.length || !turns.length ? dollars.reduce((sum, value) => sum + value, 0) : null,
+    tokens: all.reduce((sum, usage) => sum + tokensOf(usage), 0),
+    dollars: dollars.length || !all.some(({ calls }) => calls > 0) ? dollars.reduce((sum, value) => sum + value, 0) : null,
     milliseconds: turns.reduce((sum, turn) => sum + Math.max(0, Date.parse(turn.endedAt) - Date.parse(turn.startedAt)), 0),
   }
 }

@@ -32,7 +32,8 @@ export const runRequest = z.strictObject({
 })
 export type RunRequest = z.infer<typeof runRequest>
 
-export const LIMITS = ['continuations', 'tokens', 'dollars', 'minutes'] as const
+/** Each is the key of `limits` that was reached. */
+export const LIMITS = ['continuations', 'tokens', 'dollars', 'minutes', 'turns', 'turn_tokens', 'turn_dollars', 'turn_calls'] as const
 export const limitName = z.enum(LIMITS)
 export type LimitName = z.infer<typeof limitName>
 

@@ -1,6 +1,6 @@
 /** What a turn is taken with, how a call of an agent begins, and what is left when the turn is done. */
 import type * as z from 'zod'
-import type { Agent, SessionUse, Task } from './agent.ts'
+import type { Agent, Budget, SessionUse, Task } from './agent.ts'
 import type { Checkpoint, SessionRecord } from './items.ts'
 import type { RunRecord, TurnMode, Usage } from './record.ts'
 import type { LimitName } from './run.ts'
@@ -21,7 +21,7 @@ export interface RoleTurn<O> {
   deadline: number
   signal: AbortSignal
   progress: (message: string) => void
-  budget: { tokens: number; dollars: number }
+  budget: Budget
   /** Why the checkpoint cannot be gone on from, where its uncommitted work is missing. */
   lost?: string
 }

@@ -15,12 +15,22 @@ const spentAfter = (before: Spent, usage: Usage, milliseconds: number): Spent =>
   milliseconds: before.milliseconds + Math.max(0, Math.round(milliseconds)),
 })
 
-/** The cap that the run has reached; null while it is below all. */
-const limitReached = (policy: Policy, spent: Spent): LimitName | null => {
-  if (spent.tokens >= policy.limits.tokens) return 'tokens'
-  if ((spent.dollars ?? 0) >= policy.limits.dollars) return 'dollars'
-  if (spent.milliseconds >= policy.limits.minutes * 60_000) return 'minutes'
-  return null
+/** The cap that the run has reached, or its turn; null while both are below all. */
+const limitReached = ({ limits }: Policy, turn: number, spent: Spent, used: Usage): LimitName | null => {
+  if (spent.tokens >= limits.tokens) return 'tokens'
+  if ((spent.dollars ?? 0) >= limits.dollars) return 'dollars'
+  if (spent.milliseconds >= limits.minutes * 60_000) return 'minutes'
+  if (turn >= limits.turns) return 'turns'
+  if (tokensOf(used) >= limits.turn_tokens) return 'turn_tokens'
+  if ((used.dollars ?? 0) >= limits.turn_dollars) return 'turn_dollars'
+  return used.calls > limits.turn_calls ? 'turn_calls' : null
+}
+
+/** An agent knows what it may use, and not whether the turn's cap or the run's is the nearer. */
+const capOf = (limit: LimitName, { limits }: Policy, before: Spent): LimitName => {
+  if (limit === 'tokens' && limits.turn_tokens < limits.tokens - before.tokens) return 'turn_tokens'
+  if (limit === 'dollars' && limits.turn_dollars < limits.dollars - (before.dollars ?? 0)) return 'turn_dollars'
+  return limit
 }
 
 /** Characters of what an agent says that go into a record: an item has to stay small. */
@@ -34,7 +44,7 @@ export interface Closing {
   record: (facts: Pick<TurnRecord, 'raised' | 'fixed' | 'open' | 'commit' | 'summary'>) => TurnRecord
 }
 
-/** A turn that is done while the run has reached a cap ends at the limit: at a cap a run never approves by itself. */
+/** A turn that is done, or stopped at a checkpoint, while the run has reached a cap ends at the limit: at a cap a run never approves by itself. */
 export const closing = (
   ports: Pick<Ports, 'effects'>,
   { input, role, turn, fence }: Claimed,
@@ -46,8 +56,9 @@ export const closing = (
   const spent = spentAfter(input.spent, served.usage, endedAt - startedAt)
   // A checkpoint that may not be gone on from is an end: what was done by then is kept like that of any other cap.
   const isLast = served.kind === 'checkpoint' && input.continuations >= policy.limits.continuations
-  const limit = served.kind === 'limit' ? served.limit : isLast ? 'continuations' : limitReached(policy, spent)
-  const ended = isLast || (served.kind === 'done' && limit) ? 'limit' : served.kind
+  const reached = isLast ? 'continuations' : limitReached(policy, turn, spent, served.usage)
+  const limit = served.kind === 'limit' ? capOf(served.limit, policy, input.spent) : reached
+  const ended = limit === null ? served.kind : 'limit'
   const { mode, why, agent, agentVersion, fingerprint, usage } = served
   return {
     ended,

@@ -7,6 +7,7 @@ import type { ErrorName } from './errors.ts'
 import type { Checkpoint, SessionRecord, TurnItem } from './items.ts'
 import type { TurnRecord, Usage } from './record.ts'
 import type { RunState } from './run.ts'
+import { addUsage } from './usage.ts'
 
 /** Seconds that an item outlives its last write; Park puts it further out. */
 export const ITEM_TTL_SECONDS = 30 * 24 * 60 * 60
@@ -144,10 +145,20 @@ export function release(item: TurnItem | null, request: Holder & Stamp & { used:
   return revised(item, request, { running: { ...item.running, leaseUntil: 0, ...(used && { used }) } })
 }
 
-/** The turn has failed and stays so; what finished before it is kept. null: not ours to fail. */
-export function failForGood(item: TurnItem | null, request: Holder & Stamp & { error: ErrorName; message: string }): TurnItem | null {
+/** What came to nothing is counted all the same. */
+const withUnfinished = ({ unfinished, running }: TurnItem, used: Usage | null): Pick<TurnItem, 'unfinished'> => {
+  const lost = used ?? running?.used
+  return lost ? { unfinished: addUsage(unfinished ?? null, lost) } : {}
+}
+
+/** The turn has failed and stays so; what finished before it is kept. `used`: by all its attempts. null: not ours to fail. */
+export function failForGood(
+  item: TurnItem | null,
+  request: Holder & Stamp & { error: ErrorName; message: string; used: Usage | null },
+): TurnItem | null {
   if (!item || !holds(item, request)) return null
-  return revised(item, request, { running: null, failed: { turn: request.turn, error: request.error, message: request.message } })
+  const failed = { turn: request.turn, error: request.error, message: request.message }
+  return revised(item, request, { running: null, failed, ...withUnfinished(item, request.used) })
 }
 
 /** The run has ended: no claim, no late finish. Ids go, fingerprints stay. null: it is a tombstone already. */
@@ -155,7 +166,15 @@ export function tombstone(item: TurnItem | null, request: Stamp & { runId: strin
   if (item?.closed) return null
   const old = item ?? emptyItem(request.runId, request.role)
   const epoch = Math.max(old.epoch, request.epoch)
-  return revised(old, request, { epoch, fence: old.fence + 1, closed: true, session: null, checkpoint: null, running: null })
+  return revised(old, request, {
+    epoch,
+    fence: old.fence + 1,
+    closed: true,
+    session: null,
+    checkpoint: null,
+    running: null,
+    ...withUnfinished(old, null),
+  })
 }
 
 /** Park's: the item and its session live past `until` (ms since 1970). What is void already stays so. null: nothing to do. */

@@ -85,8 +85,9 @@ export const agentTurn = ({ input, ...claimed }: Claimed, scene: Scene, invocati
     signal: invocation.signal,
     progress: invocation.progress,
     budget: {
-      tokens: Math.max(0, limits.tokens - input.spent.tokens),
-      dollars: Math.max(0, limits.dollars - (input.spent.dollars ?? 0)),
+      tokens: Math.min(limits.turn_tokens, Math.max(0, limits.tokens - input.spent.tokens)),
+      dollars: Math.min(limits.turn_dollars, Math.max(0, limits.dollars - (input.spent.dollars ?? 0))),
+      calls: limits.turn_calls,
     },
     ...(scene.lost === undefined ? {} : { lost: scene.lost }),
   }

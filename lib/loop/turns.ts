@@ -115,18 +115,18 @@ const releaseTurn = (ports: TurnPorts, { item, turn, fence }: Claimed, used: Usa
   return change(ports, item, (current) => writeOrNot(release(current, request)))
 }
 
+/** What an error says its attempt used. */
+const usedBy = (error: LoopError): Usage | null => usageSchema.safeParse(error.details['usage']).data ?? null
+
 /** An item has to stay small, whatever an agent complains of. */
 const MOST_MESSAGE = 2000
 
 /** Records that the turn failed and stays failed. false: it was no longer ours. */
 const failTurn = (ports: TurnPorts, { item, turn, fence }: Claimed, error: LoopError): Promise<boolean> => {
   const message = redact(error.message).slice(0, MOST_MESSAGE)
-  const request = { turn, fence, error: error.name, message, now: ports.effects.now(), nonce: ports.effects.nonce() }
+  const request = { turn, fence, error: error.name, message, used: usedBy(error), now: ports.effects.now(), nonce: ports.effects.nonce() }
   return change(ports, item, (current) => writeOrNot(failForGood(current, request)))
 }
-
-/** What an error says its attempt used. */
-const usedBy = (error: LoopError): Usage | null => usageSchema.safeParse(error.details['usage']).data ?? null
 
 /** An interrupted turn is given back whatever it was interrupted with: going on later is what people then do. */
 const isRetried = (error: LoopError, signal: AbortSignal): boolean =>

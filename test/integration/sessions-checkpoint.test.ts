@@ -160,10 +160,10 @@ describe('what an agent answers', () => {
 
   it('each further call of a turn has what is left of its budget', async () => {
     run.agent.script.push(malformed)
-    await run.driver.take('reviewer', { agents: [run.agent], budget: { tokens: 100, dollars: 1 } })
+    await run.driver.take('reviewer', { agents: [run.agent], budget: { tokens: 100, dollars: 1, calls: 9 } })
     expect(run.agent.calls.map((call) => call.budget)).toEqual([
-      { tokens: 100, dollars: 1 },
-      { tokens: 85, dollars: 1 },
+      { tokens: 100, dollars: 1, calls: 9 },
+      { tokens: 85, dollars: 1, calls: 8 },
     ])
   })
 

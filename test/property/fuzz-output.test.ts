@@ -39,7 +39,7 @@ const attemptWith = async <O>(schema: AttemptOptions<O>['schema'], ...answers: A
       files,
       edits: null,
       transcript: { append: () => undefined, history: () => [], reset: () => undefined },
-      budget: { tokens: 1e9, dollars: 1e9 },
+      budget: { tokens: 1e9, dollars: 1e9, calls: 1e9 },
       ...invocationOf(ports),
     },
   }

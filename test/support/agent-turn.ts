@@ -69,7 +69,7 @@ export const agentTurn = (
   edits: task.kind === 'fix' ? files : null,
   deadline: Date.now() + 60_000,
   signal: new AbortController().signal,
-  budget: { tokens: 1_000_000, dollars: 10 },
+  budget: { tokens: 1_000_000, dollars: 10, calls: 80 },
   progress: () => undefined,
   ...more,
 })

@@ -1,5 +1,5 @@
 /** Takes turns as the use cases do, with nothing else of them: claim, sessions, agents, finish. */
-import type { Agent } from '../../lib/loop/agent.ts'
+import type { Agent, Budget } from '../../lib/loop/agent.ts'
 import type { Invocation, Ports } from '../../lib/loop/ports.ts'
 import { fixOutput, reviewOutput } from '../../lib/loop/output.ts'
 import { emptyRecord, type RunRecord, type TurnRecord } from '../../lib/loop/record.ts'
@@ -19,7 +19,7 @@ export interface TurnOptions {
   settings?: unknown
   record?: RunRecord
   invocation?: Partial<Invocation>
-  budget?: { tokens: number; dollars: number }
+  budget?: Budget
   work?: Work
   lost?: string
   /** The state to begin from, where it is not the one the last turn led to. */
@@ -84,7 +84,7 @@ export class Driver {
   }
 
   async work(role: TurnRole, claimed: Claimed, options: TurnOptions, { deadline, signal, progress }: Invocation) {
-    const { agents, settings, record = emptyRecord(), budget = { tokens: 1000, dollars: 10 }, lost } = options
+    const { agents, settings, record = emptyRecord(), budget = { tokens: 1000, dollars: 10, calls: 80 }, lost } = options
     const policy = policyOf(settings)
     this.claimed = claimed
     this.workspace = openWorkspace(role, options.work)

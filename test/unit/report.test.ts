@@ -111,6 +111,14 @@ describe('the report', () => {
     expect(makeReport({ run: aRun(), record: { ...record, turns } }).spent.dollars).toBeNull()
   })
 
+  test('counts what was spent on attempts that came to nothing', () => {
+    const unfinished = { input: 100, output: 10, cacheRead: 0, cacheWrite: 0, dollars: null, calls: 2 }
+    const none = makeReport({ run: aRun({ unfinished }), record: null }).spent
+    expect(none).toEqual({ tokens: 110, dollars: null, milliseconds: 0 })
+    const spent = makeReport({ run: aRun({ unfinished: { ...unfinished, dollars: 0.25 } }), record: aRecord() }).spent
+    expect(spent).toEqual({ tokens: 490, dollars: 1, milliseconds: 8000 })
+  })
+
   test('holds no secret, wherever it was written', () => {
     const secret = `ghp_${'x'.repeat(36)}`
     const record = { ...aRecord(), notices: [secret], skipped: [{ file: 'a', reason: secret }] }

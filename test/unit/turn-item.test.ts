@@ -244,12 +244,23 @@ describe('a turn is given back', () => {
     ['no item', null, 5],
   ])('not under %s', (_name, item, fence) => {
     expect(release(item, { turn: 3, fence, used: null, ...stamp })).toBeNull()
-    expect(failForGood(item, { turn: 3, fence, error: 'AgentFailed', message: '', ...stamp })).toBeNull()
+    expect(failForGood(item, { turn: 3, fence, error: 'AgentFailed', message: '', used: null, ...stamp })).toBeNull()
   })
   it('fails for good under its fence, and keeps the last finished turn and its session', () => {
-    const item = failForGood(runningItem(), { turn: 3, fence: 5, error: 'AgentRefused', message: 'no', ...stamp })
+    const item = failForGood(runningItem(), { turn: 3, fence: 5, error: 'AgentRefused', message: 'no', used: null, ...stamp })
     expect(item).toMatchObject({ running: null, failed, done: { turn: 2 }, session })
     expect(claim(item, request())).toMatchObject({ kind: 'failed', error: 'AgentRefused' })
+  })
+  it('what came to nothing is counted: of a turn that fails for good, and of one that the end of the run leaves unfinished', () => {
+    const running = runningItem({ used: usageOf(7, 1) })
+    const told = { turn: 3, fence: 5, error: 'AgentRefused' as const, message: 'no', ...stamp }
+    // what the error says is of all attempts; where it says nothing, the earlier ones are known
+    expect(failForGood(running, { ...told, used: usageOf(9, 2) })?.unfinished).toEqual(usageOf(9, 2))
+    expect(failForGood(running, { ...told, used: null })?.unfinished).toEqual(usageOf(7, 1))
+    const ended = { runId: RUN_ID, role: 'reviewer' as const, epoch: 2, ...stamp }
+    expect(tombstone(running, ended)?.unfinished).toEqual(usageOf(7, 1))
+    expect(tombstone(failForGood(running, { ...told, used: usageOf(9, 2) }), ended)?.unfinished).toEqual(usageOf(9, 2))
+    expect(tombstone(runningItem(), ended)).not.toHaveProperty('unfinished')
   })
 })
 

@@ -65,10 +65,6 @@ export class Conversation {
     return this.current.after.findLast((entry) => entry.type === 'ask')?.part ?? 0
   }
 
-  get replies(): number {
-    return this.current.after.filter(({ type }) => type === 'reply').length
-  }
-
   get hadMishap(): boolean {
     return this.current.after.some((entry) => entry.type === 'note' && entry.mishap)
   }

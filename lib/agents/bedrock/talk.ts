@@ -25,8 +25,7 @@ export interface Talk {
   id: string
 }
 
-/** Calls of one turn; some before, the model is told to come to an end. */
-const MOST_CALLS = 80
+/** So many calls before the last that it may make, the model is told to come to an end. */
 const LAST_CALLS = 5
 /** Part of the context past which the model is told so too. */
 const FULL = 0.85
@@ -54,7 +53,8 @@ const beforeCall = (given: Talk): AgentResult | null => {
   if (turn.signal.aborted) return failure(given, 'AgentCancelled', 'the turn was interrupted')
   // A call takes in all of the conversation.
   const enough = budget.tokens > 0 && meter.tokens + conversation.context <= budget.tokens
-  const limit = !enough ? 'tokens' : meter.knowsDollars && meter.dollars >= budget.dollars ? 'dollars' : null
+  const isDear = meter.knowsDollars && meter.dollars >= budget.dollars
+  const limit = !enough ? 'tokens' : isDear ? 'dollars' : meter.calls >= budget.calls ? 'turn_calls' : null
   if (limit) return { kind: 'limit', limit, usage: meter.usage, sessionId: sessionOf(given) }
   return pace.isShort ? outOfTime(given) : null
 }
@@ -149,7 +149,8 @@ const act = async (given: Talk, content: readonly StoredBlock[]): Promise<AgentR
   }
   if (reported) return report(given, reported.output, results)
   conversation.append({ type: 'results', results })
-  return comeToAnEnd(given)
+  comeToAnEnd(given)
+  return null
 }
 
 /** The last of the parts ends the turn. An answer to one of several is checked here: the loop sees only all of them together. */
@@ -187,12 +188,9 @@ const unreported = (given: Talk, content: readonly StoredBlock[]): AgentResult |
   return done(given, content.flatMap((block) => ('text' in block ? [block.text] : [])).join('\n'))
 }
 
-const comeToAnEnd = (given: Talk): AgentResult | null => {
-  const { conversation, settings } = given
-  const { replies, context, current } = conversation
-  if (replies >= MOST_CALLS) return failure(given, 'AgentFailed', `the model came to no answer in ${MOST_CALLS} calls`)
+const comeToAnEnd = ({ conversation, settings, meter, turn }: Talk): void => {
+  const { context, current } = conversation
   const isTold = current.after.some((entry) => entry.type === 'note' && !entry.mishap)
-  if (!isTold && (replies >= MOST_CALLS - LAST_CALLS || context > settings.contextTokens * FULL))
+  if (!isTold && (meter.calls >= turn.budget.calls - LAST_CALLS || context > settings.contextTokens * FULL))
     conversation.append({ type: 'note', text: 'There is no room for more. Report now, and say what you did not get to.', mishap: false })
-  return null
 }

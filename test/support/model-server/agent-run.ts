@@ -1,5 +1,6 @@
 /** Whole runs whose roles are an agent with a model server behind it: stores and working copies in memory, every turn an agent of its own. */
 import type { Agent, AgentTurn } from '../../../lib/loop/agent.ts'
+import { asLoopError, type LoopError } from '../../../lib/loop/errors.ts'
 import type { RunRecord } from '../../../lib/loop/record.ts'
 import type { RunState } from '../../../lib/loop/run.ts'
 import { loadRecord } from '../../../lib/loop/run-record.ts'
@@ -27,6 +28,8 @@ export interface AgentRunOptions {
   before?: (step: Step, ports: Fakes, state: RunState) => void
   /** Every invocation stops at a checkpoint after its first call. */
   oneCall?: boolean
+  /** Whether a step that failed is taken again, as the state machine would; none is, unless said. */
+  again?: (error: LoopError) => boolean
   /** ms between two steps; a minute, unless said. */
   stepMs?: number
 }
@@ -46,7 +49,7 @@ export const agentRun = async <Request>(
   options: AgentRunOptions,
   { name, clock = () => undefined }: { name: string; clock?: (now: () => number) => void },
 ): Promise<AgentRun<Request>> => {
-  const { base = {}, head, overrides = {}, settings = {}, before, oneCall = false, stepMs = 60_000 } = options
+  const { base = {}, head, overrides = {}, settings = {}, before, oneCall = false, again = () => false, stepMs = 60_000 } = options
   const requests: AgentRun<Request>['requests'] = new Map()
   const makeAgent = (): Agent => {
     let ahead = 0
@@ -80,7 +83,10 @@ export const agentRun = async <Request>(
   while (!['Done', 'Failed', 'Park'].includes(state.next)) {
     before?.(state.next, ports, state)
     steps.push(state.next)
-    state = await takeStep(ports, state)
+    state = await takeStep(ports, state).catch((error: unknown) => {
+      if (!again(asLoopError(error))) throw error
+      return state
+    })
     ports.effects.advance(stepMs)
   }
   return { state, steps, record: await loadRecord(ports, state), requests, ports }
