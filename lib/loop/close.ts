@@ -15,7 +15,7 @@ import { branchKeyOf } from './run-id.ts'
 import { loadRecord } from './run-record.ts'
 import type { RunState, Verdict } from './run.ts'
 import { tombstone } from './turn-item.ts'
-import { addUsage } from './usage.ts'
+import { addUsage, noUsage } from './usage.ts'
 
 type ClosePorts = Pick<Ports, 'runs' | 'sessions' | 'artifacts' | 'effects' | 'announce'>
 
@@ -43,14 +43,9 @@ export const close = async (ports: ClosePorts, state: RunState): Promise<RunStat
       endedAt: new Date(ports.effects.now()).toISOString(),
     }
   })
-  let unfinished: Usage | null = null
-  for (const role of TURN_ROLES) {
-    const used = await bury(ports, state, role)
-    if (used) unfinished = addUsage(unfinished, used)
-  }
-  const ended = unfinished ? await countUnfinished(ports, state, unfinished) : run
-  const record = await recordOf(ports, ended, state)
-  await writeReports(ports, ended, record, patch)
+  for (const role of TURN_ROLES) await bury(ports, state, role)
+  const record = await recordOf(ports, run, state)
+  await writeReports(ports, { run, record, unfinished: await unfinishedOf(ports, state.runId) }, patch)
   for (const role of TURN_ROLES) await ports.artifacts.deleteAll(`transcripts/${role}/${state.runId}/`)
   await ports.artifacts.deleteAll(`work/fixer/${state.runId}/`)
   const { repository, branch, head } = run.request
@@ -69,23 +64,21 @@ const assertSpeaks = (run: RunItem, { runId, epoch }: RunState): void => {
   if (run.epoch !== epoch) throw new LoopError('StaleExecution', `Execution ${run.epoch} speaks for run ${runId}.`, { runId })
 }
 
-/** Attempts that came to nothing are in no turn's record, and were paid for: the run's item says what they used. */
-const countUnfinished = (ports: ClosePorts, state: RunState, unfinished: Usage): Promise<RunItem> =>
-  changeRun(ports, state.runId, (current) => {
-    assertSpeaks(current, state)
-    return current.unfinished ? null : { unfinished }
-  })
-
-/** Gives what no finished turn tells. The worker that finished the latest turn may have been cut off before it told the history. */
-const bury = async (ports: ClosePorts, { runId, epoch }: RunState, role: TurnRole): Promise<Usage | null> => {
+/** The worker that finished the latest turn may have been cut off before it told the history. */
+const bury = async (ports: ClosePorts, { runId, epoch }: RunState, role: TurnRole): Promise<void> => {
   for (let tries = 0; tries < 16; tries++) {
     const item = await ports.sessions.read({ runId, role })
     const next = tombstone(item, { runId, role, epoch, now: ports.effects.now(), nonce: ports.effects.nonce() })
-    if (next && !(await ports.sessions.write({ runId, role }, next))) continue
-    if (item?.done) await ports.runs.addTurn(runId, item.done.record)
-    return (next ?? item)?.unfinished ?? null
+    if (!next || (await ports.sessions.write({ runId, role }, next)))
+      return item?.done ? ports.runs.addTurn(runId, item.done.record) : undefined
   }
   throw new LoopError('StoreConflict', `Others keep writing the ${role}'s item of run ${runId}.`, { runId, role })
+}
+
+/** What attempts used that came to nothing: no turn's record tells it, the tombstones do. */
+const unfinishedOf = async (ports: ClosePorts, runId: string): Promise<Usage> => {
+  const items = await Promise.all(TURN_ROLES.map((role) => ports.sessions.read({ runId, role })))
+  return items.reduce((sum, item) => addUsage(sum, item?.unfinished ?? noUsage()), noUsage())
 }
 
 /** A run ends whatever became of its record. */
@@ -99,9 +92,14 @@ const recordOf = async (ports: ClosePorts, run: RunItem, state: RunState): Promi
   }
 }
 
-/** Made from the ended item alone, so that writing them again writes the same bytes; what a Close that was cut off has written stands. */
-const writeReports = async (ports: ClosePorts, run: RunItem, record: RunRecord, patch: Uint8Array | null): Promise<void> => {
-  const report = makeReport({ run, record })
+/** Made from ended items alone, so that writing them again writes the same bytes; what a Close that was cut off has written stands. */
+const writeReports = async (
+  ports: ClosePorts,
+  ended: { run: RunItem; record: RunRecord; unfinished: Usage },
+  patch: Uint8Array | null,
+): Promise<void> => {
+  const { run } = ended
+  const report = makeReport(ended)
   const texts = {
     json: `${JSON.stringify(report, null, 2)}\n`,
     md: renderMarkdown(report),

@@ -64,3 +64,10 @@ export const additionsOf = (diff: readonly DiffFile[]): IsAdded => {
     return (added[low] ?? Infinity) <= last
   }
 }
+
+/** The line of the new file that the change added at a place of the file's diff: counted from 1 below its first `@@`, later ones counting as lines. */
+export const addedAt = (diff: readonly DiffFile[], path: string, place: number): number | null => {
+  const lines = diff.find((file) => file.path === path)?.hunks.flatMap((hunk, index) => [...(index > 0 ? [null] : []), ...hunk.lines]) ?? []
+  const line = lines[place - 1]
+  return line?.kind === 'added' ? line.newLine : null
+}

@@ -1,6 +1,6 @@
 /** Findings as agents give them, checked against workspace and diff; and their ids. */
 import { createHash } from 'node:crypto'
-import { additionsOf, type DiffFile, type IsAdded } from './diff.ts'
+import { addedAt, additionsOf, type DiffFile, type IsAdded } from './diff.ts'
 import { severity, type Finding, type FindingDraft, type Severity } from './finding.ts'
 import { printable, redact } from './redact.ts'
 
@@ -83,8 +83,8 @@ export const wholeFileId = (file: string, rule: string): string => findingIds([{
 
 /**
  * Checks what an agent or a person gave. Refused: a path that leaves the workspace, is a symlink or names no file of it or of the
- * diff. Kept as a finding of the whole file: a line that the change did not add, or past the file's end. A missing action is
- * `ask-user`. Of two with one id the more severe is kept, with both texts. Texts come out redacted.
+ * diff. Kept as a finding of the whole file: a line that the change did not add, or past the file's end, unless it counts the lines of
+ * the diff and an added one stands there. A missing action is `ask-user`. Of two with one id the more severe is kept, with both texts. Texts come out redacted.
  */
 export const checkFindings = (drafts: readonly FindingDraft[], context: FindingContext): CheckedFindings => {
   const refused: CheckedFindings['refused'] = []
@@ -127,12 +127,17 @@ const placeFile = (given: string, { diff, files, isSymlink }: FindingContext): {
 }
 
 /** First and last line in order and inside the file; neither where the file has no such line. */
-const place = ({ line, endLine, ...draft }: FindingDraft, file: string, { lineText }: FindingContext): FindingDraft => {
+const place = ({ line, endLine, ...draft }: FindingDraft, file: string, { diff, lineText }: FindingContext): FindingDraft => {
   const rest = { ...draft, file, rule: cleanText(draft.rule, MOST_RULE), text: cleanText(draft.text, MOST_TEXT) }
   const [from = endLine, to = line] = [line, endLine]
   if (from === undefined || to === undefined) return rest
   const first = Math.min(from, to)
-  if (lineText(file, first) === null) return rest
+  if (lineText(file, first) === null) {
+    // A number that the file does not have may count the lines of the diff. Of a file that cannot be read nobody knows what it has.
+    const meant = lineText(file, 1) === null ? null : addedAt(diff, file, first)
+    if (meant === null || lineText(file, meant) === null) return { ...rest, text: withRemark(rest.text, `line ${first}`) }
+    return { ...rest, line: meant, text: withRemark(rest.text, `given as line ${first} of the diff`) }
+  }
   const last = lastLine(file, first, Math.max(from, to), lineText)
   return { ...rest, line: first, ...(last > first && { endLine: last }) }
 }
@@ -148,12 +153,14 @@ const lastLine = (file: string, low: number, high: number, lineText: LineText): 
   return first
 }
 
+const withRemark = (text: string, remark: string): string => `${text.slice(0, MOST_TEXT - 100)} (${remark})`
+
 /** A line that the change did not add is said in the text; the finding is then one of the whole file. */
 const anchor = ({ line, endLine, ...draft }: FindingDraft, id: string, isAdded: IsAdded): Finding => {
   const found = { ...draft, id, action: draft.action ?? 'ask-user' }
   if (line === undefined) return { ...found, inDiff: false }
   const inDiff = isAdded(draft.file, line, endLine ?? line)
-  if (!inDiff) return { ...found, text: `${found.text.slice(0, 7900)} (line ${line})`, inDiff }
+  if (!inDiff) return { ...found, text: withRemark(found.text, `line ${line}`), inDiff }
   return { ...found, line, ...(endLine !== undefined && { endLine }), inDiff }
 }
 

@@ -100,8 +100,6 @@ export const runItem = z.strictObject({
   record: z.string().nullable(),
   verdict: verdict.nullable(),
   failure: z.strictObject({ error: z.string(), message: z.string() }).nullable(),
-  /** What attempts of all roles used that no turn of the record tells; known when the run has ended. */
-  unfinished: usage.optional(),
   createdAt: z.iso.datetime(),
   updatedAt: z.iso.datetime(),
   endedAt: z.iso.datetime().nullable(),

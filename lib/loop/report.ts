@@ -8,7 +8,7 @@ import type { RunItem } from './items.ts'
 import { skippedFile } from './output.ts'
 import { certificate, emptyRecord, fixCommit, type RunRecord, turnRecord, type TurnRecord, type Usage } from './record.ts'
 import { redactAll } from './redact.ts'
-import { commitId, runId, runRequest, spent, type RunState, type Spent, verdict } from './run.ts'
+import { commitId, runId, runRequest, spent, type Spent, verdict } from './run.ts'
 import { noUsage, tokensOf } from './usage.ts'
 
 export const report = z.strictObject({
@@ -53,10 +53,11 @@ export const report = z.strictObject({
 export type Report = z.infer<typeof report>
 
 /**
- * The report of a run as its item and its record tell it; the same two give the same report, byte for byte. `state`, where the caller
- * has it, says what was spent on a turn that failed, which no record tells. Secrets in texts are redacted.
+ * The report of a run as its item and its record tell it; the same give the same report, byte for byte. `unfinished`, where the caller
+ * has it, is what attempts used that came to nothing, which no record tells. Secrets in texts are redacted.
  */
-export const makeReport = ({ run, record, state }: { run: RunItem; record: RunRecord | null; state?: Pick<RunState, 'spent'> }): Report => {
+export const makeReport = (told: { run: RunItem; record: RunRecord | null; unfinished?: Usage }): Report => {
+  const { run, record, unfinished = noUsage() } = told
   const { findings, turns, commits, certificates, decisions, skipped, notices } = record ?? emptyRecord()
   return redactAll({
     version: 1,
@@ -77,7 +78,7 @@ export const makeReport = ({ run, record, state }: { run: RunItem; record: RunRe
     skipped,
     notices,
     question: run.question,
-    spent: state?.spent ?? spentOn(turns, run.unfinished ?? noUsage()),
+    spent: spentOn(turns, unfinished),
     sessions: ROLES.map((role) => ({ role, fingerprints: fingerprintsOf(turns.filter((turn) => turn.role === role)) })),
     fixes: fixesOf(run, commits),
     startedAt: run.createdAt,

@@ -166,15 +166,8 @@ export function tombstone(item: TurnItem | null, request: Stamp & { runId: strin
   if (item?.closed) return null
   const old = item ?? emptyItem(request.runId, request.role)
   const epoch = Math.max(old.epoch, request.epoch)
-  return revised(old, request, {
-    epoch,
-    fence: old.fence + 1,
-    closed: true,
-    session: null,
-    checkpoint: null,
-    running: null,
-    ...withUnfinished(old, null),
-  })
+  const gone = { epoch, fence: old.fence + 1, closed: true, session: null, checkpoint: null, running: null }
+  return revised(old, request, { ...gone, ...withUnfinished(old, null) })
 }
 
 /** Park's: the item and its session live past `until` (ms since 1970). What is void already stays so. null: nothing to do. */

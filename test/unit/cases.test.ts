@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 
-type Later = 'agents' | 'forge' | 'stack'
+type Later = 'forge' | 'stack'
 
 /** Number, what goes wrong, and the subject that it (or what is left of it) waits for; null where all of it is tested. */
 const CASES: readonly (readonly [number: number, what: string, later: Later | null])[] = [
@@ -13,11 +13,11 @@ const CASES: readonly (readonly [number: number, what: string, later: Later | nu
   [4, 'a last hunk of deletions only; a deleted file; a rename with edits', null],
   [5, 'a binary file, a UTF-16 file, an empty diff, a change of mode alone', null],
   [6, 'a CRLF file edited by the fixer; no line end at the end', null],
-  [7, 'a diff far over the size limit, split by file for a model', 'agents'],
+  [7, 'a diff far over the size limit, split by file for a model', null],
   [8, 'one changed line in a file of one huge line or of 10 MB', null],
-  [9, "a model's output cut off, in a fence, with prose around, with backticks inside a string", 'agents'],
-  [10, 'an agent says success and error at once, or ends for its turn limit', 'agents'],
-  [11, "a finding's end before its start; a line outside the diff; a line that counts positions in the diff", 'agents'],
+  [9, "a model's output cut off, in a fence, with prose around, with backticks inside a string", null],
+  [10, 'an agent says success and error at once, or ends for its turn limit', null],
+  [11, "a finding's end before its start; a line outside the diff; a line that counts positions in the diff", null],
   [12, "a finding's path is absolute, climbs, is a symlink, or lies in .git", null],
   [13, 'the same request delivered twice, at once or an hour later', 'forge'],
   [14, 'the schedule and a person start the same branch', 'stack'],
@@ -84,7 +84,6 @@ describe('every case', () => {
       ([, , later]) => later,
     )
     expect(Object.fromEntries([...left].map(([later, cases]) => [later, cases.map(([number]) => number)]))).toEqual({
-      agents: [7, 9, 10, 11],
       forge: [13, 17, 30],
       stack: [14, 28],
     })

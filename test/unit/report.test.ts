@@ -103,9 +103,7 @@ describe('the report', () => {
     expect(whole({ decision: { ...decision, question: 'q1' } }).decisions).toHaveLength(1)
   })
 
-  test('takes what was spent from the state where it is given, and does not know dollars that nobody told', () => {
-    const spent = { tokens: 9, dollars: null, milliseconds: 1 }
-    expect(makeReport({ run: aRun(), record: aRecord(), state: { spent } }).spent).toEqual(spent)
+  test('does not know dollars that nobody told', () => {
     const record = aRecord()
     const turns = record.turns.filter(({ usage }) => usage.dollars === null)
     expect(makeReport({ run: aRun(), record: { ...record, turns } }).spent.dollars).toBeNull()
@@ -113,9 +111,9 @@ describe('the report', () => {
 
   test('counts what was spent on attempts that came to nothing', () => {
     const unfinished = { input: 100, output: 10, cacheRead: 0, cacheWrite: 0, dollars: null, calls: 2 }
-    const none = makeReport({ run: aRun({ unfinished }), record: null }).spent
+    const none = makeReport({ run: aRun(), record: null, unfinished }).spent
     expect(none).toEqual({ tokens: 110, dollars: null, milliseconds: 0 })
-    const spent = makeReport({ run: aRun({ unfinished: { ...unfinished, dollars: 0.25 } }), record: aRecord() }).spent
+    const spent = makeReport({ run: aRun(), record: aRecord(), unfinished: { ...unfinished, dollars: 0.25 } }).spent
     expect(spent).toEqual({ tokens: 490, dollars: 1, milliseconds: 8000 })
   })
 

@@ -8,7 +8,7 @@ import { type Call, type CallFailure, tokensOf } from './converse.ts'
 import type { StoredBlock, ToolResult } from './entries.ts'
 import { cachePoint, messagesOf, storedOf } from './messages.ts'
 import type { Pace } from '../pace.ts'
-import { answerTo, isAnswer, REPORT, reportDescription, reportSchema } from './report.ts'
+import { answerTo, isAnswer, objectionTo, refusing, REPORT, REPORTED, reportDescription, reportSchema } from './report.ts'
 import type { BedrockSettings } from './settings.ts'
 import type { SpentMeter } from '../spent.ts'
 import { runTool, type Tool } from '../tools/tool.ts'
@@ -136,19 +136,16 @@ const act = async (given: Talk, content: readonly StoredBlock[]): Promise<AgentR
   const calls = content.flatMap((block) => ('toolUse' in block ? [block.toolUse] : []))
   if (calls.length === 0) return unreported(given, content)
   turn.progress(`${turn.role}: ${calls.map(({ name }) => name).join(', ')}`)
+  const reports = calls.filter(({ name }) => name === REPORT)
   const results: ToolResult[] = []
-  let reported: { output: unknown } | null = null
   for (const one of calls) {
     turn.signal.throwIfAborted()
-    if (one.name !== REPORT) results.push(await runTool(tools, one, turn))
-    else if (reported) results.push({ id: one.id, ok: false, text: 'this was reported already' })
-    else {
-      reported = { output: answerOf(one.input) }
-      results.push({ id: one.id, ok: true, text: 'Reported.' })
-    }
+    results.push(one.name === REPORT ? { id: one.id, ok: true, text: REPORTED } : await runTool(tools, one, turn))
   }
+  const objection = objectionTo(results, reports.length)
+  const [reported] = objection === null ? reports.map(({ input }) => ({ output: answerOf(input) })) : []
   if (reported) return report(given, reported.output, results)
-  conversation.append({ type: 'results', results })
+  conversation.append({ type: 'results', results: refusing(results, objection ?? '') })
   comeToAnEnd(given)
   return null
 }
@@ -160,10 +157,7 @@ const report = (given: Talk, output: unknown, results: ToolResult[]): AgentResul
   const isLast = part === current.entry.parts.length - 1
   const fits = isLast || isAnswer(turn.prompt.task, output)
   if (!fits && !conversation.hadMishap) {
-    conversation.append({
-      type: 'results',
-      results: results.map((one) => (one.text === 'Reported.' ? { ...one, ok: false, text: 'It does not fit.' } : one)),
-    })
+    conversation.append({ type: 'results', results: refusing(results, 'It does not fit.') })
     return mishap(given, 'did not fit', 'The report does not fit the schema. Report this part again.')
   }
   conversation.append({ type: 'report', part, output })
