@@ -162,16 +162,16 @@ describe('budget', () => {
     const first = await run([reporting])
     const used = (first.usage.input ?? 0) + (first.usage.output ?? 0)
     bench.server.requests.length = 0
-    const result = await run([listing, reporting], { budget: { tokens: used + 200, dollars: 10 } })
+    const result = await run([listing, reporting], { budget: { tokens: used + 200, dollars: 10, calls: 1e9 } })
     expect(result).toMatchObject({ kind: 'limit', limit: 'tokens' })
     expect(bench.server.requests).toHaveLength(1)
     bench.server.script.length = 0
-    expect(await run([], { budget: { tokens: 0, dollars: 10 } })).toMatchObject({ kind: 'limit', limit: 'tokens' })
+    expect(await run([], { budget: { tokens: 0, dollars: 10, calls: 1e9 } })).toMatchObject({ kind: 'limit', limit: 'tokens' })
   })
 
   it('of dollars, where the prices are known', async () => {
     const prices = { REVIEWLOOP_CODEX_PRICES: '3/15/0.3/3.75' }
-    const { usage, ...result } = await run([listing], { budget: { tokens: 1e9, dollars: 0.000001 } }, prices)
+    const { usage, ...result } = await run([listing], { budget: { tokens: 1e9, dollars: 0.000001, calls: 1e9 } }, prices)
     expect(result).toMatchObject({ kind: 'limit', limit: 'dollars' })
     const { input, output, cacheRead, dollars } = usage
     expect(dollars).toBeCloseTo((((input ?? 0) - (cacheRead ?? 0)) * 3 + (output ?? 0) * 15 + (cacheRead ?? 0) * 0.3) / 1e6, 12)
@@ -189,7 +189,7 @@ describe('budget', () => {
 
   it('of calls: who never comes to an end is told to, and then stopped', async () => {
     bench.server.model = () => listing
-    const result = await bench.agent().run(reviewing({ budget: { tokens: 1e9, dollars: 1e9 } }))
+    const result = await bench.agent().run(reviewing({ budget: { tokens: 1e9, dollars: 1e9, calls: 1e9 } }))
     expect(result).toMatchObject({ kind: 'failed', error: 'AgentFailed', reason: expect.stringContaining('in 80 calls') as string })
     expect(bench.server.requests).toHaveLength(80)
     expect(bench.server.requests.at(-1)?.raw).toContain('There is no room for more')

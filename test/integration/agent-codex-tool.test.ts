@@ -203,7 +203,7 @@ describe('the tool', () => {
       { tools: [{ name: 'list_files', input: { folder: null } }], input: 900_000 },
       { text: CLEAN },
     )
-    expect(await bench.agent().run(reviewing({ budget: { tokens: 1e9, dollars: 1 } }))).toMatchObject({
+    expect(await bench.agent().run(reviewing({ budget: { tokens: 1e9, dollars: 1, calls: 1e9 } }))).toMatchObject({
       kind: 'done',
       context: expect.any(Number) as number,
     })
