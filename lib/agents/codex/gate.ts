@@ -41,8 +41,7 @@ export interface Gate extends AsyncDisposable {
   readonly context: number
 }
 
-/** Calls of one turn; some before, the model is told to come to an end. */
-const MOST_CALLS = 80
+/** So many calls before the last, the model is told to come to an end. */
 const LAST_CALLS = 5
 /** Part of the context past which the model is told so too. */
 const FULL = 0.85
@@ -56,7 +55,6 @@ export const openGate = async (options: GateOptions): Promise<Gate> => {
   const token = randomBytes(32).toString('hex')
   const controller = new AbortController()
   let stop: Stop | null = null
-  let calls = 0
   let context = options.context
 
   const end = (why: Stop): void => {
@@ -64,16 +62,16 @@ export const openGate = async (options: GateOptions): Promise<Gate> => {
     controller.abort()
   }
   const note = (): string | null =>
-    calls >= MOST_CALLS - LAST_CALLS || context > contextTokens * FULL
+    meter.calls >= budget.calls - LAST_CALLS || context > contextTokens * FULL
       ? 'There is no room for more. Answer now, and say what you did not get to.'
       : null
   const toolsOfTurn = toolServer({ tools, turn, note })
 
   const beforeCall = (): Stop | null => {
-    if (calls >= MOST_CALLS) return { kind: 'failed', error: 'AgentFailed', reason: `the model came to no answer in ${MOST_CALLS} calls` }
     // A call takes in all of the conversation.
     if (budget.tokens <= 0 || meter.tokens + context > budget.tokens) return { kind: 'limit', limit: 'tokens' }
     if (meter.knowsDollars && meter.dollars >= budget.dollars) return { kind: 'limit', limit: 'dollars' }
+    if (meter.calls >= budget.calls) return { kind: 'limit', limit: 'turn_calls' }
     return pace.isShort ? { kind: 'late' } : null
   }
 
@@ -92,7 +90,6 @@ export const openGate = async (options: GateOptions): Promise<Gate> => {
       end(stopped)
       return
     }
-    calls += 1
     response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
     const { answered, outcome } = await provider(body, { signal: controller.signal, attempted: () => meter.call() })
     if (outcome.tokens) context = meter.add(outcome.tokens)
