@@ -1,6 +1,7 @@
 /** Tables of the documentation that are made from code. */
 import { createBedrockAgent } from '../lib/agents/bedrock/agent.ts'
 import { readBedrockSettings } from '../lib/agents/bedrock/settings.ts'
+import { CLAUDE } from '../lib/agents/claude/agent.ts'
 import { createCodexAgent } from '../lib/agents/codex/agent.ts'
 import { readCodexSettings } from '../lib/agents/codex/settings.ts'
 import { createLintAgent } from '../lib/agents/lint/agent.ts'
@@ -86,9 +87,10 @@ class Unused {
 }
 
 /** The agents that a review may be left to, made with what they need at least. */
-const agents = (): Agent[] => [
+const agents = (): Pick<Agent, 'id' | 'capabilities'>[] => [
   createLintAgent(),
   createBedrockAgent(readBedrockSettings({ [ENV.bedrockModel]: 'model' })),
+  CLAUDE,
   createCodexAgent(readCodexSettings({ [ENV.codexModel]: 'model' }), { sdk: { Codex: Unused }, version: '', key: async () => '' }),
 ]
 

@@ -111,6 +111,15 @@ export const ENV = {
   codexPrices: 'REVIEWLOOP_CODEX_PRICES',
   /** Name of the secret that holds the key of its provider. */
   codexKeySecret: 'REVIEWLOOP_CODEX_KEY_SECRET',
+  /** Settings of the agent `claude`. */
+  claudeModel: 'REVIEWLOOP_CLAUDE_MODEL',
+  claudeProvider: 'REVIEWLOOP_CLAUDE_PROVIDER',
+  claudeRegion: 'REVIEWLOOP_CLAUDE_REGION',
+  /** Name of the secret that holds the API key: the turns' functions alone read it. */
+  claudeKeySecret: 'REVIEWLOOP_CLAUDE_KEY_SECRET',
+  claudeEffort: 'REVIEWLOOP_CLAUDE_EFFORT',
+  claudeMaxTokens: 'REVIEWLOOP_CLAUDE_MAX_TOKENS',
+  claudeContextTokens: 'REVIEWLOOP_CLAUDE_CONTEXT_TOKENS',
   /** Folder below whose node_modules the packages of the optional agents are installed. */
   agents: 'REVIEWLOOP_AGENTS',
   /** The embedded engine's data folder. */

@@ -62,8 +62,9 @@ export const findPackage = async (agent: OptionalAgent, name: string): Promise<I
     if (found.version === wanted) return found
     others.push(found.version)
   }
-  if (others.length > 0) throw new Error(`${name} is installed as ${others.join(' and ')}, and ${wanted} is needed`)
-  throw new Error(`${name} ${wanted} is not installed`)
+  if (others.length > 0)
+    throw new Error(`${name} is installed as ${others.join(' and ')}, and ${wanted} is needed: ${installCommand(agent)}`)
+  throw new Error(`${name} ${wanted} is not installed: ${installCommand(agent)}`)
 }
 
 /** The module of such a package. `Module` is what of it we use: a test holds it against the package's own types. */

@@ -3,7 +3,7 @@ import type { Agent, Agents } from '../loop/agent.ts'
 import { LoopError } from '../loop/errors.ts'
 import { ENV } from '../names.ts'
 import type { CodexSdk } from './codex/sdk.ts'
-import { findPackage, installCommand, loadPackage } from './optional-package.ts'
+import { findPackage, loadPackage } from './optional-package.ts'
 
 interface Known {
   /** Throws where what it needs is missing. */
@@ -27,11 +27,12 @@ const knownAgents = ({ scenario }: AgentOptions): ReadonlyMap<string, Known> =>
       },
     ],
     ['bedrock', { make: bedrock, remedy: `its settings are in the environment, ${ENV.bedrockModel} at least: see docs/agents.md` }],
+    ['claude', { make: claude, remedy: `it needs its package, a model in ${ENV.claudeModel} and a key: see docs/agents.md` }],
     [
       'codex',
       {
         make: codex,
-        remedy: `it needs its package (\`${installCommand('codex')}\`), a model in ${ENV.codexModel} and a key: see docs/agents.md`,
+        remedy: `it needs its package, a model in ${ENV.codexModel} and a key: see docs/agents.md`,
       },
     ],
     ['scripted', { make: () => scripted(scenario), remedy: 'it plays a scenario file: name one' }],
@@ -58,6 +59,17 @@ const codex = async (): Promise<Agent> => {
   ])
   const settings = readCodexSettings(process.env)
   return createCodexAgent(settings, { version, key: codexKey(process.env), sdk: await loadPackage<CodexSdk>('codex', name) })
+}
+
+const claude = async (): Promise<Agent> => {
+  const [{ createClaudeAgent }, { claudeKey, readClaudeSettings }, { loadClaudeSdk }] = await Promise.all([
+    import('./claude/agent.ts'),
+    import('./claude/settings.ts'),
+    import('./claude/sdk.ts'),
+  ])
+  const sdk = await loadClaudeSdk()
+  const settings = readClaudeSettings(process.env)
+  return createClaudeAgent(settings, sdk, { key: claudeKey(process.env, settings) })
 }
 
 const scripted = async (file: string | undefined): Promise<Agent> => {

@@ -50,5 +50,13 @@ export const openSession = <Entry>(
   return { id: session.id, entries }
 }
 
+/** The same for a turn as it comes: a repair without a session goes on in the transcript of the attempt before it. */
+export const openTurn = <Entry>(turn: AgentTurn, agent: { id: string; version: string }, entry: z.ZodType<Entry>): OpenedSession<Entry> => {
+  const [head] = turn.transcript.history()
+  const isGoneOn = turn.prompt.kind === 'repair' && turn.session.mode === 'none'
+  const id = isGoneOn && typeof head === 'object' && head !== null && 'id' in head ? String(head.id) : null
+  return openSession(id === null ? turn : { ...turn, session: { mode: 'resume', id } }, agent, entry)
+}
+
 /** Usage of an agent behind which no model stands. */
 export const NO_TOKENS = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, dollars: 0, calls: 1 } as const

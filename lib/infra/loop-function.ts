@@ -15,6 +15,7 @@ import { ENV, type FunctionName } from '../names.ts'
 import { ACCESS } from './access.ts'
 import type { Artifacts } from './artifacts.ts'
 import { bedrockEnvironment, modelStatement } from './bedrock.ts'
+import { claudeEnvironment, claudeStatement } from './claude.ts'
 import { codexEnvironment, codexKeyStatement } from './codex.ts'
 import { SIZES } from './functions.ts'
 import type { Settings } from './settings.ts'
@@ -76,6 +77,7 @@ const allow = (scope: Construct, role: Role, { name, settings, tables, artifacts
     role.addToPolicy(new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [publish.functionArn] }))
   if (access.model && settings.bedrock) role.addToPolicy(modelStatement(scope, settings.bedrock))
   if (access.model && settings.codex) role.addToPolicy(codexKeyStatement(settings.codex))
+  if (access.model && settings.claude) role.addToPolicy(claudeStatement(scope, settings.claude))
   allowObjects(artifacts.bucket, role, access)
 }
 
@@ -91,7 +93,8 @@ const environment = (scope: Construct, { name, settings, tables, artifacts, publ
     publishFunction: publish?.functionArn,
   }
   const own = Object.fromEntries(SIZES[name].env.map((key) => [key, values[key]]))
-  return named({ ...own, ...(ACCESS[name].model ? { ...bedrockEnvironment(settings.bedrock), ...codexEnvironment(settings.codex) } : {}) })
+  const agents = { ...bedrockEnvironment(settings.bedrock), ...claudeEnvironment(settings.claude), ...codexEnvironment(settings.codex) }
+  return named({ ...own, ...(ACCESS[name].model ? agents : {}) })
 }
 
 /** By the variables' names, without those that have no value. */

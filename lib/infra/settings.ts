@@ -2,6 +2,7 @@
 import * as z from 'zod'
 import { MAX_PARK_DAYS } from '../names.ts'
 import { bedrockSettings } from './bedrock.ts'
+import { claudeSettings } from './claude.ts'
 import { codexSettings } from './codex.ts'
 import { secretArn } from './secret-arn.ts'
 import { agentsByRole, budgets, NOTICES, noticesOn, repository } from './settings-repository.ts'
@@ -43,6 +44,7 @@ const written = z.strictObject({
     .default(['lint'])
     .describe("agents in the order in which they are tried, where a repository's own settings name none; one list, or one by role"),
   bedrock: bedrockSettings.optional().describe('the agent `bedrock`; absent: no function may call a model'),
+  claude: claudeSettings.optional().describe('the agent `claude`; absent: no function may reach its model'),
   codex: codexSettings.optional().describe('the agent `codex`; absent: no turn may read its key'),
   gitTokenSecret: secretArn
     .optional()
@@ -72,13 +74,15 @@ const spelling = (url: string): string =>
     .replace(/\/+$/, '')
     .replace(/\.git$/, '')
 
+/** What an agent's settings have to hold. */
+const NEEDED = { bedrock: 'the model', claude: 'the model', codex: 'the model and the secret with its key' } as const
+
 export const settings = written.check(({ value, issues }) => {
   const wrong = (path: (string | number)[], message: string) => issues.push({ code: 'custom', path, message, input: value })
-  const { repositories, bedrock, codex, github: app } = value
-  if (!bedrock && agentsNamed(value).includes('bedrock'))
-    wrong(['bedrock'], 'the agent bedrock is named: give its settings, the model at least')
-  if (!codex && agentsNamed(value).includes('codex'))
-    wrong(['codex'], 'the agent codex is named: give its settings, the model and the secret with its key at least')
+  const { repositories, github: app } = value
+  for (const [agent, needed] of Object.entries(NEEDED))
+    if (!value[agent as keyof typeof NEEDED] && agentsNamed(value).includes(agent))
+      wrong([agent], `the agent ${agent} is named: give its settings, ${needed} at least`)
   for (const [index, { url, forge, triggers, publish }] of repositories.entries()) {
     const at = (...path: string[]) => ['repositories', index, ...path]
     if (repositories.findIndex((other) => spelling(other.url) === spelling(url)) !== index) wrong(at('url'), `${url} is listed twice`)

@@ -1,8 +1,9 @@
 /** The stack's template without bundling anything, and its parts as a test asks for them. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { App } from 'aws-cdk-lib'
+import type { CloudAssembly } from 'aws-cdk-lib/cx-api'
 import type { FunctionName } from '../../lib/names.ts'
 import { parseSettings } from '../../lib/infra/read-settings.ts'
 import type { Settings } from '../../lib/infra/settings.ts'
@@ -48,18 +49,34 @@ const emptyBundles = (folder: string) => {
   return { zip: () => join(folder, 'zip'), image: join(folder, 'image') }
 }
 
-/** Synthesizes the stack, offline; `look` sees the app before it is synthesized. */
-export const synthesize = (settings: Settings = exampleSettings(), look: (app: App) => void = () => {}): Template => {
+const synthesized = <T>(settings: Settings, look: (app: App) => void, read: (assembly: CloudAssembly, stack: string) => T): T => {
   const folder = mkdtempSync(join(tmpdir(), 'reviewloop-template-'))
   try {
     const app = new App({ analyticsReporting: false, outdir: join(folder, 'out') })
     const stack = new ReviewloopStack(app, `reviewloop-${settings.stage}`, { settings, bundles: emptyBundles(folder) })
     look(app)
-    return app.synth().getStackByName(stack.stackName).template as Template
+    return read(app.synth(), stack.stackName)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
+
+/** Synthesizes the stack, offline; `look` sees the app before it is synthesized. */
+export const synthesize = (settings: Settings = exampleSettings(), look: (app: App) => void = () => {}): Template =>
+  synthesized(settings, look, (assembly, stack) => assembly.getStackByName(stack).template as Template)
+
+/** Build arguments of each container image of the stack. */
+export const imageArguments = (settings: Settings): Record<string, string>[] =>
+  synthesized(
+    settings,
+    () => {},
+    ({ directory }, stack) => {
+      const { dockerImages } = JSON.parse(readFileSync(join(directory, `${stack}.assets.json`), 'utf8')) as {
+        dockerImages: Record<string, { source: { dockerBuildArgs?: Record<string, string> } }>
+      }
+      return Object.values(dockerImages).map(({ source }) => source.dockerBuildArgs ?? {})
+    },
+  )
 
 export const ofType = (template: Template, type: string): [string, Resource][] =>
   Object.entries(template.Resources).filter(([, resource]) => resource.Type === type)

@@ -3,11 +3,11 @@ import type { Agent, AgentResult, AgentTurn } from '../../loop/agent.ts'
 import { LoopError } from '../../loop/errors.ts'
 import { PROMPTS_VERSION } from '../../loop/prompts/system.ts'
 import { repairPrompt, turnPrompt } from '../../loop/prompts/turn-prompt.ts'
-import { openSession, type OpenedSession } from '../session-transcript.ts'
+import { openTurn } from '../session-transcript.ts'
 import { Conversation } from './conversation.ts'
 import { type Call, connect, type Connection } from './converse.ts'
 import { EDIT_TOOLS } from '../tools/edit-tools.ts'
-import { type BedrockEntry, bedrockEntry } from './entries.ts'
+import { bedrockEntry } from './entries.ts'
 import { Pace } from '../pace.ts'
 import { READ_TOOLS } from '../tools/read-tools.ts'
 import type { BedrockSettings } from './settings.ts'
@@ -53,7 +53,7 @@ const serve = async (turn: AgentTurn, { agent, settings, call, pace }: Served): 
     usage: meter.usage,
   })
   if (turn.signal.aborted) return failed('AgentCancelled', 'the turn was interrupted')
-  const opened = open(turn, agent)
+  const opened = openTurn(turn, agent, bedrockEntry)
   if ('lost' in opened) return { kind: 'session_lost', reason: opened.lost, usage: meter.usage }
   const conversation = new Conversation(turn.transcript, opened.entries)
   const objection = turn.prompt.kind === 'task' && opened.entries.length === 0 ? null : conversation.objection
@@ -66,14 +66,6 @@ const serve = async (turn: AgentTurn, { agent, settings, call, pace }: Served): 
     if (turn.signal.aborted) return failed('AgentCancelled', 'the turn was interrupted')
     return failed('AgentFailed', error instanceof Error ? error.message : String(error))
   }
-}
-
-/** A repair without a session goes on in the transcript of the attempt before it. */
-const open = (turn: AgentTurn, agent: Pick<Agent, 'id' | 'version'>): OpenedSession<BedrockEntry> => {
-  const [head] = turn.transcript.history()
-  const isGoneOn = turn.prompt.kind === 'repair' && turn.session.mode === 'none'
-  const id = isGoneOn && typeof head === 'object' && head !== null && 'id' in head ? String(head.id) : null
-  return openSession(id === null ? turn : { ...turn, session: { mode: 'resume', id } }, agent, bedrockEntry)
 }
 
 /** Of the context, what one message and what a whole turn may bring in as changes; the rest is for reading around and for answers. */

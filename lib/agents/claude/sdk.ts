@@ -1,13 +1,10 @@
 /** What we use of the Claude Agent SDK. A test holds it against the types that the package itself has. */
 import type * as z from 'zod'
-import { loadPackage } from '../optional-package.ts'
+import { loadPackage, OPTIONAL_PACKAGES } from '../optional-package.ts'
+import type { Line } from './entries.ts'
 
-/** One line of the SDK's own transcript. We look at none of it but its uuid. */
-export interface StoreEntry {
-  type: string
-  uuid?: string
-  [key: string]: unknown
-}
+const PACKAGE = '@anthropic-ai/claude-agent-sdk'
+export const SDK_VERSION = OPTIONAL_PACKAGES.claude[PACKAGE]
 
 interface StoreKey {
   projectKey: string
@@ -17,9 +14,15 @@ interface StoreKey {
 }
 
 export interface SessionStore {
-  append: (key: StoreKey, entries: StoreEntry[]) => Promise<void>
-  load: (key: StoreKey) => Promise<StoreEntry[] | null>
+  append: (key: StoreKey, lines: Line[]) => Promise<void>
+  load: (key: StoreKey) => Promise<Line[] | null>
 }
+
+/** Called after each tool's result has been taken down. `continue: false` ends the call of the SDK there. */
+export type AfterTool = (
+  input: unknown,
+  toolUseId: string | undefined,
+) => Promise<{ continue: true } | { continue: false; stopReason: string }>
 
 export interface ClaudeOptions<Server = unknown> {
   abortController: AbortController
@@ -35,8 +38,8 @@ export interface ClaudeOptions<Server = unknown> {
   mcpServers: Record<string, Server>
   strictMcpConfig: boolean
   settingSources: []
-  settings: Record<string, unknown>
   skills: string[]
+  hooks: { PostToolUse: { matcher: string; hooks: AfterTool[] }[] }
   /** The prompt is data: no mention of a file in it is followed. */
   verbatimPrompts: boolean
   outputFormat: { type: 'json_schema'; schema: Record<string, unknown> }
@@ -53,7 +56,6 @@ export interface ClaudeOptions<Server = unknown> {
 export interface McpTool {
   name: string
   description: string
-  /** Fields of a zod object. */
   inputSchema: Record<string, z.ZodType>
   handler: (input: unknown) => Promise<{ content: { type: 'text'; text: string }[]; isError: boolean }>
 }
@@ -61,9 +63,9 @@ export interface McpTool {
 /** `Server` is the SDK's own, and opaque to us. */
 export interface ClaudeSdk<Server = unknown> {
   /** Throws, while it is read, what kept the program from running or ended it. */
-  query(given: { prompt: string; options: ClaudeOptions<Server> }): AsyncIterable<unknown>
+  query(given: { prompt: string | AsyncIterable<never>; options: ClaudeOptions<Server> }): AsyncIterable<unknown>
   /** A server that runs in this process. */
   createSdkMcpServer(options: { name: string; version: string; tools: McpTool[]; alwaysLoad: boolean }): Server
 }
 
-export const loadClaudeSdk = (): Promise<ClaudeSdk> => loadPackage<ClaudeSdk>('claude', '@anthropic-ai/claude-agent-sdk')
+export const loadClaudeSdk = (): Promise<ClaudeSdk> => loadPackage<ClaudeSdk>('claude', PACKAGE)

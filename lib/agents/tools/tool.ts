@@ -14,6 +14,8 @@ export interface Tool {
   name: string
   description: string
   schema: Record<string, unknown>
+  /** The fields of the input, for those who describe them themselves. */
+  fields: Record<string, z.ZodType>
   run(input: unknown, turn: AgentTurn): Promise<string>
 }
 
@@ -22,17 +24,18 @@ export class ToolRefusal extends Error {}
 
 const MOST_TEXT = 100_000
 
-export const tool = <Input>(
+export const tool = <Fields extends Record<string, z.ZodType>>(
   name: string,
   description: string,
-  input: z.ZodType<Input>,
-  run: (input: Input, turn: AgentTurn) => Promise<string>,
+  input: z.ZodObject<Fields, z.core.$strict>,
+  run: (input: z.infer<z.ZodObject<Fields, z.core.$strict>>, turn: AgentTurn) => Promise<string>,
 ): Tool => {
   const { $schema: _dialect, ...schema } = z.toJSONSchema(input, { io: 'input' })
   return {
     name,
     description,
     schema,
+    fields: input.shape,
     run: async (given, turn) => {
       const parsed = input.safeParse(given)
       if (!parsed.success) throw new ToolRefusal(`the input does not fit: ${z.prettifyError(parsed.error)}`)

@@ -29,6 +29,8 @@ export class PrefixCache {
   lifetime = 5 * 60_000
   /** Tokens below which nothing is cached. */
   shortest = 0
+  /** Some providers find what they keep at any point of a request, and not at those alone that the request marks. */
+  looksBack = false
   now: () => number = () => Date.now()
   readonly #until = new Map<string, number>()
 
@@ -41,6 +43,7 @@ export class PrefixCache {
       if (piece !== null) {
         hash.update(`${piece}\n`)
         length += piece.length + 1
+        if (this.looksBack && (this.#until.get(hash.copy().digest('hex')) ?? 0) > this.now()) read = Math.ceil(length / TOKEN)
         continue
       }
       const tokens = Math.ceil(length / TOKEN)

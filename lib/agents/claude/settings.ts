@@ -1,0 +1,48 @@
+/** Settings of the agent: those of the deployment, never of a repository. They come from the environment. */
+import * as z from 'zod'
+import { ENV } from '../../names.ts'
+import { providerKey } from '../provider-key.ts'
+
+const count = z.coerce.number<string>().int()
+
+const settings = z.object({
+  model: z.string().min(1).max(2048),
+  /** Who serves the model. */
+  provider: z.enum(['anthropic', 'bedrock']).default('anthropic'),
+  /** Of Bedrock; null: that of the surroundings. */
+  region: z.string().min(1).nullable().default(null),
+  /** null: the model's own. */
+  effort: z.enum(['low', 'medium', 'high', 'xhigh', 'max']).nullable().default(null),
+  /** Tokens of one reply; null: as the tool has it. */
+  maxTokens: count.min(1000).nullable().default(null),
+  /** Tokens that the model can be given; a turn plans to stay well below. */
+  contextTokens: count.min(20_000).default(200_000),
+})
+export type ClaudeSettings = z.infer<typeof settings>
+
+const VARIABLES = {
+  model: ENV.claudeModel,
+  provider: ENV.claudeProvider,
+  region: ENV.claudeRegion,
+  effort: ENV.claudeEffort,
+  maxTokens: ENV.claudeMaxTokens,
+  contextTokens: ENV.claudeContextTokens,
+} as const satisfies Record<keyof ClaudeSettings, string>
+
+/** Throws an Error that names each variable that is missing or wrong. */
+export const readClaudeSettings = (environment: Readonly<Record<string, string | undefined>>): ClaudeSettings => {
+  const given = Object.entries(VARIABLES).flatMap(([key, name]) => (environment[name] ? [[key, environment[name]]] : []))
+  const parsed = settings.safeParse(Object.fromEntries(given))
+  if (parsed.success) return parsed.data
+  const wrong = new Set(parsed.error.issues.map(({ path }) => VARIABLES[path[0] as keyof ClaudeSettings]))
+  throw new Error([...wrong].map((name) => (environment[name] ? `${name} is not valid` : `${name} is not set`)).join(', '))
+}
+
+/** Gives the key of Anthropic's own API; Bedrock needs none. Throws as `providerKey` does. */
+export const claudeKey = (
+  environment: Parameters<typeof providerKey>[0],
+  { provider }: Pick<ClaudeSettings, 'provider'>,
+): (() => Promise<string>) =>
+  provider === 'bedrock'
+    ? () => Promise.resolve('')
+    : providerKey(environment, { secret: ENV.claudeKeySecret, local: ['ANTHROPIC_API_KEY'] })
