@@ -33,8 +33,6 @@ export interface Talk extends Served {
   stopped: Stop | null
 }
 
-/** Calls of the model in one invocation. */
-const MOST_CALLS = 80
 /** Longer than the SDK takes to write an answer down. */
 const WRITTEN_MS = 2000
 /** The model finds it in the conversation where it was stopped. */
@@ -48,9 +46,9 @@ const WORKING_FOLDER = '/'
 type Halt = { kind: 'checkpoint' } | { kind: 'tokens' } | { kind: 'broken'; reason: string } | { kind: 'late' } | { kind: 'other-session' }
 
 /** A call takes in all of the conversation. */
-export const exhausted = ({ turn: { budget }, spent }: Talk): 'tokens' | 'dollars' | null => {
+export const exhausted = ({ turn: { budget }, spent }: Talk): 'tokens' | 'dollars' | 'turn_calls' | null => {
   if (budget.tokens <= 0 || spent.tokens + spent.context > budget.tokens) return 'tokens'
-  return budget.dollars <= 0 ? 'dollars' : null
+  return budget.dollars <= 0 ? 'dollars' : budget.calls <= 0 ? 'turn_calls' : null
 }
 
 export class Call {
@@ -141,7 +139,7 @@ export class Call {
       hooks: { PostToolUse: [{ matcher: 'mcp__.*', hooks: [this.#afterTool] }] },
       verbatimPrompts: true,
       outputFormat: { type: 'json_schema', schema: answerSchema(turn.prompt.task) },
-      maxTurns: MOST_CALLS,
+      maxTurns: turn.budget.calls,
       maxBudgetUsd: turn.budget.dollars,
       ...(conversation.before.length > 0 ? { resume: id } : { sessionId: id }),
       sessionStore: conversation.store((line) => spent.see(line)),

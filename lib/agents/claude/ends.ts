@@ -6,7 +6,7 @@ import type { ClaudeEnd } from './messages.ts'
 export type End =
   | { kind: 'answered'; output: unknown }
   | { kind: 'stopped' }
-  | { kind: 'limit'; limit: 'dollars' }
+  | { kind: 'limit'; limit: 'dollars' | 'turn_calls' }
   | { kind: 'lost'; reason: string }
   | { kind: 'refused'; reason: string }
   | { kind: 'failed'; error: Extract<AgentResult, { kind: 'failed' }>['error']; reason: string }
@@ -29,6 +29,7 @@ const CONTEXT_FULL = /context window limit/
 export const endOf = (end: ClaudeEnd, failure: string | null): End => {
   const reason = end.errors.join('; ') || end.result || end.subtype
   if (end.subtype === 'error_max_budget_usd') return { kind: 'limit', limit: 'dollars' }
+  if (end.subtype === 'error_max_turns') return { kind: 'limit', limit: 'turn_calls' }
   if (end.subtype !== 'success')
     return UNKNOWN_SESSION.test(reason) ? { kind: 'lost', reason } : { kind: 'failed', error: 'AgentFailed', reason }
   if (end.is_error) return failedCall(end, failure, reason)
