@@ -5,7 +5,7 @@ import { loopDefinition } from '../lib/infra/loop-definition.ts'
 import { errorsPage } from '../lib/loop/errors-page.ts'
 import { openapi } from '../lib/loop/openapi.ts'
 import { placeholderArn } from '../lib/names.ts'
-import { agentsTable, deploymentTable, retryTable, settingsTable, stateTable } from './tables.ts'
+import { agentsTable, deploymentTable, retryTable, routesTable, settingsTable, stateTable } from './tables.ts'
 import packageJson from '../package.json' with { type: 'json' }
 
 const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
@@ -26,6 +26,7 @@ const withoutLibc = (lock: string): string => {
 
 /** Each generated file: what it should hold, given what it holds. */
 const FILES: Record<string, (now: string) => string> = {
+  'docs/api.md': (page) => withTable(page, 'routes', routesTable()),
   'docs/agents.md': (page) => withTable(page, 'agents', agentsTable()),
   'docs/deploy.md': (page) => withTable(page, 'settings', deploymentTable()),
   'docs/errors.md': errorsPage,

@@ -11,7 +11,8 @@ import { policy } from '../lib/loop/policy.ts'
 import { allowedAt, type JsonSchema } from '../lib/loop/settings-schema.ts'
 import { settingsJsonSchema } from '../lib/loop/settings.ts'
 import type { Agent, Capabilities } from '../lib/loop/agent.ts'
-import { ENV, placeholderArn, RETRIERS } from '../lib/names.ts'
+import { API_ROUTES, type ApiRoute, ENV, placeholderArn, RETRIERS } from '../lib/names.ts'
+import { operationOf } from '../lib/loop/openapi-operations.ts'
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
 const code = (text: string): string => `\`${text}\``
@@ -66,6 +67,20 @@ export const retryTable = (): string =>
       `× ${rate}`,
       `${longest} s`,
     ]),
+  )
+
+/** Every route of the API: who may call it, and what it does. */
+export const routesTable = (): string =>
+  table(
+    ['Route', 'Open to', 'Does'],
+    (Object.keys(API_ROUTES) as ApiRoute[]).map((route) => {
+      const { open } = API_ROUTES[route]
+      return [
+        code(route),
+        open === 'iam' ? 'callers with AWS credentials' : `jobs of ${open === 'github' ? 'GitHub' : 'GitLab'}`,
+        operationOf(route).summary,
+      ]
+    }),
   )
 
 const CAPABILITIES: Record<keyof Capabilities, string> = {

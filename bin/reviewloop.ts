@@ -12,6 +12,7 @@ import { initCommand } from './commands/init.ts'
 import { listCommand } from './commands/list.ts'
 import { resumeCommand } from './commands/resume.ts'
 import { runCommand } from './commands/run.ts'
+import { serveCommand } from './commands/serve.ts'
 import { showCommand } from './commands/show.ts'
 import { startCommand } from './commands/start.ts'
 import { asTyped, typedIn } from './terminal/command-name.ts'
@@ -49,6 +50,7 @@ const makeProgram = (done: (code: ExitCode) => void): Command => {
     cleanCommand,
     demoCommand,
     startCommand,
+    serveCommand,
   ])
     add(program, done)
   return program

@@ -1,5 +1,4 @@
 /** One command over the data folder: opens it, shows progress, and lets go in order on Ctrl-C, or at once on a second one. */
-import { userInfo } from 'node:os'
 import { dataFolderPath } from '../../lib/local/data-path.ts'
 import { isDataFolder, openDataFolder, ownDataFolder } from '../../lib/local/data-folder.ts'
 import { openLoop, type LocalLoop } from '../../lib/local/local-loop.ts'
@@ -8,6 +7,7 @@ import { loadRecord } from '../../lib/loop/run-record.ts'
 import { runState } from '../../lib/loop/run.ts'
 import { commandName } from './command-name.ts'
 import { EXIT } from './exit.ts'
+import { person } from './person.ts'
 import { Progress, type TurnFacts } from './progress.ts'
 
 export interface SessionOptions {
@@ -30,15 +30,6 @@ export interface Session {
 
 /** Two signals this close together are one Ctrl-C that came twice. */
 const ONE_PRESS_MS = 800
-
-/** Who decides and aborts, as the record names them. */
-const person = (): string => {
-  try {
-    return userInfo().username
-  } catch {
-    return 'somebody'
-  }
-}
 
 /** Facts of the turn that a state's output tells of. */
 const factsOf = async (loop: LocalLoop, output: unknown): Promise<TurnFacts | null> => {

@@ -1,5 +1,6 @@
 /** What each route of the API takes, answers and refuses, for its description. */
 import type * as z from 'zod'
+import type { ApiRoute } from '../names.ts'
 import { ERRORS, type ErrorName } from './errors.ts'
 import type { SchemaName } from './openapi-schemas.ts'
 import * as requests from './requests.ts'
@@ -80,7 +81,7 @@ const reporting: Operation = {
 }
 
 /** By the route without the part that names a CI. */
-export const OPERATIONS: Record<string, Operation> = {
+const OPERATIONS: Record<string, Operation> = {
   'POST /runs': starting('StartBody'),
   'POST /ci/runs': starting('CiStartBody'),
   'GET /runs': {
@@ -110,4 +111,10 @@ export const OPERATIONS: Record<string, Operation> = {
     answers: { 200: { description: 'OpenAPI 3.1.', ...content('application/json', { type: 'object' }) } },
     errors: [],
   },
+}
+
+export const operationOf = (route: ApiRoute): Operation => {
+  const operation = OPERATIONS[route.replace(/\/ci\/\w+\//, '/ci/')]
+  if (!operation) throw new Error(`no operation for ${route}`)
+  return operation
 }

@@ -1,7 +1,7 @@
 /** The description of the HTTP API (OpenAPI 3.1), made from the schemas that its handlers check by and from the routes of names.ts. */
 import * as z from 'zod'
 import { API_ROUTES, type ApiRoute, CI_KINDS } from '../names.ts'
-import { content, EVERYWHERE, OF_TOKENS, OPERATIONS, problems, ref } from './openapi-operations.ts'
+import { content, EVERYWHERE, OF_TOKENS, operationOf, problems, ref } from './openapi-operations.ts'
 import { apiSchemas } from './openapi-schemas.ts'
 import { runId } from './run.ts'
 
@@ -16,11 +16,10 @@ const parametersOf = (path: string, query: z.ZodObject | undefined): Json[] => {
   return [...(path.includes('{id}') ? [id] : []), ...Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', schema }))]
 }
 
-const operationOf = (route: ApiRoute): [path: string, method: string, operation: Json] => {
+const describe = (route: ApiRoute): [path: string, method: string, operation: Json] => {
   const [method = '', path = ''] = route.split(' ')
   const { open } = API_ROUTES[route]
-  const of = OPERATIONS[route.replace(`/ci/${open}/`, '/ci/')]
-  if (!of) throw new Error(`no operation for ${route}`)
+  const of = operationOf(route)
   const parameters = parametersOf(path, of.query)
   return [
     path,
@@ -55,7 +54,7 @@ const SECURITY: Json = {
 export const openapi = (version: string): Json => {
   const paths: Record<string, Json> = {}
   for (const route of Object.keys(API_ROUTES) as ApiRoute[]) {
-    const [path, method, operation] = operationOf(route)
+    const [path, method, operation] = describe(route)
     paths[path] = { ...paths[path], [method]: operation }
   }
   return {

@@ -4,7 +4,7 @@ import { patchKey, reportKey, type REPORT_FORMATS } from './close.ts'
 import { asLoopError, LoopError } from './errors.ts'
 import type { RunItem } from './items.ts'
 import type { Ports } from './ports.ts'
-import type { RunRecord, TurnRecord } from './record.ts'
+import type { RunRecord } from './record.ts'
 import { renderMarkdown } from './report-markdown.ts'
 import { renderSarif } from './report-sarif.ts'
 import { makeReport } from './report.ts'
@@ -34,13 +34,13 @@ const latestRecord = async (ports: ReportPorts, run: RunItem): Promise<RunRecord
   return run.record ? recordAt(ports, run.record) : null
 }
 
-/** Key of the patch of all fix commits so far; null where there is none. */
-const patchOf = (run: RunItem, record: RunRecord | null): string | null => {
-  if (run.reports['patch']) return run.reports['patch']
+/** Where the patch of all fix commits so far may lie: beside the other reports, or still where its fix turn left it. */
+const patchKeys = (run: RunItem, record: RunRecord | null): string[] => {
+  const reported = run.reports['patch']
   const last = record?.commits.at(-1)
-  const made = (turn: TurnRecord): boolean => turn.role === 'fixer' && turn.turn === last?.turn
-  const turn = record?.turns.find(made)
-  return turn ? patchKey(turnObjectKey('changesets', 'fixer', run.runId, turn.turn, turn.fence)) : null
+  const turn = record?.turns.find(({ role, turn: number }) => role === 'fixer' && number === last?.turn)
+  const made = turn && patchKey(turnObjectKey('changesets', 'fixer', run.runId, turn.turn, turn.fence))
+  return [reported, made].filter((key) => key !== undefined)
 }
 
 const render = (run: RunItem, record: RunRecord | null, format: Exclude<ReportFormat, 'patch'>): Uint8Array => {
@@ -66,8 +66,9 @@ export const reportOfRun = async (
   }
   const record = await latestRecord(ports, run)
   if (format !== 'patch') return { bytes: render(run, record, format), key: null }
-  const key = patchOf(run, record)
-  const bytes = key === null ? null : await ports.artifacts.get(key)
-  if (!key || !bytes?.byteLength) throw new LoopError('NoPatch', `Run ${run.runId} has made no fix commit.`, { runId: run.runId })
-  return { bytes, key }
+  for (const key of patchKeys(run, record)) {
+    const bytes = await ports.artifacts.get(key)
+    if (bytes?.byteLength) return { bytes, key }
+  }
+  throw new LoopError('NoPatch', `Run ${run.runId} has made no fix commit.`, { runId: run.runId })
 }

@@ -101,7 +101,7 @@ const problem = (error: LoopError): HttpAnswer => {
   return json(
     http,
     { type: `urn:reviewloop:error:${error.name}`, title: error.name, status: http, detail, remedy },
-    { 'content-type': 'application/problem+json' },
+    { 'content-type': 'application/problem+json', ...(http === 401 ? { 'www-authenticate': 'Bearer' } : {}) },
   )
 }
 
