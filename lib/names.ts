@@ -92,6 +92,8 @@ export const ENV = {
   githubKeySecret: 'REVIEWLOOP_GITHUB_KEY_SECRET',
   /** The git token itself: the command line, and tests. Never set on a deployed function. */
   gitToken: 'REVIEWLOOP_GIT_TOKEN',
+  /** ARN of the topic by which people are told (park, close). */
+  topic: 'REVIEWLOOP_TOPIC',
   /** ARN of the secret that the webhooks of the repositories are signed with (webhook). */
   hookSecret: 'REVIEWLOOP_HOOK_SECRET',
   /** Settings of the agent `bedrock`: docs/agents.md says what each may hold. */

@@ -8,7 +8,7 @@ const parkEvent = z.object({ state: z.object(runState.shape), token: z.string().
 
 /** State Park: stores the question and the task token; the execution waits. */
 export const handler =
-  (ports: Pick<Ports, 'runs' | 'sessions' | 'artifacts' | 'effects' | 'executions' | 'announce'>) =>
+  (ports: Pick<Ports, 'runs' | 'sessions' | 'artifacts' | 'effects' | 'executions' | 'announce' | 'notify'>) =>
   async (event: unknown): Promise<unknown> => {
     const { state, token } = parseEvent(parkEvent, event)
     await park(ports, state, token)

@@ -1,8 +1,10 @@
 import { makeAnnounce } from '../../lib/runtime/announcer.ts'
 import { makeArtifacts } from '../../lib/runtime/bucket.ts'
+import { readDeployment } from '../../lib/runtime/deployment.ts'
 import { makeEffects } from '../../lib/runtime/effects.ts'
 import { lambda } from '../../lib/runtime/lambda.ts'
 import { makeExecutions } from '../../lib/runtime/machine.ts'
+import { makeNotify } from '../../lib/runtime/notifier.ts'
 import { makeRuns, makeSessions } from '../../lib/runtime/tables.ts'
 import { handler as park } from './handler.ts'
 
@@ -16,5 +18,6 @@ export const handler = lambda(
     executions: makeExecutions(),
     effects,
     announce: makeAnnounce(effects),
+    notify: makeNotify(effects, readDeployment()),
   }),
 )

@@ -23,6 +23,8 @@ export interface Access {
   hookSecret: boolean
   /** Calls Publish, asynchronously, when a forge is to be told how a run stands. */
   announce: boolean
+  /** Tells people by the topic. */
+  notify: boolean
   /** Calls the models of the deployment's agents: by its own right, or with a key that it may read. */
   model: boolean
 }
@@ -48,6 +50,7 @@ const nothing: Access = {
   githubKey: false,
   hookSecret: false,
   announce: false,
+  notify: false,
   model: false,
 }
 
@@ -74,6 +77,7 @@ export const ACCESS: Record<FunctionName, Access> = {
     // A question that was answered before the run got here wakes it at once.
     machine: ['SendTaskSuccess'],
     announce: true,
+    notify: true,
   },
   // What a person declined is remembered by the branch at once.
   Decide: { ...nothing, runs: [readWrite(RUN, BRANCH)], get: ['records'], put: ['decisions'], announce: true },
@@ -100,6 +104,7 @@ export const ACCESS: Record<FunctionName, Access> = {
     put: ['reports'],
     delete: [...TURN_ROLES.map((role) => `transcripts/${role}`), 'work/fixer'],
     announce: true,
+    notify: true,
   },
   Start: {
     ...nothing,

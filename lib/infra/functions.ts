@@ -32,10 +32,10 @@ export const SIZES: Record<FunctionName, FunctionSize> = {
   Fix: turn,
   Certify: turn,
   Publish: { memory: 2048, timeout: 600, disk: 4096, env: [...stores, 'gitTokenSecret', 'githubKeySecret'] },
-  Park: { ...small, env: [...stores, 'machine', 'publishFunction'] },
+  Park: { ...small, env: [...stores, 'machine', 'publishFunction', 'topic'] },
   Decide: { ...small, env: ['runsTable', 'bucket', 'publishFunction'] },
   RecordFailure: { ...small, env: ['sessionsTable', 'runsTable', 'machine', 'publishFunction'] },
-  Close: { ...small, timeout: 300, env: [...stores, 'publishFunction'] },
+  Close: { ...small, timeout: 300, env: [...stores, 'publishFunction', 'topic'] },
   // An HTTP API waits 30 seconds for an answer.
   Start: { ...small, timeout: 29, env: ['sessionsTable', 'runsTable', 'machine', 'gitTokenSecret', 'publishFunction'] },
   Show: { ...small, timeout: 29, env: ['runsTable'] },

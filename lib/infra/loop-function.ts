@@ -9,6 +9,7 @@ import {
   LoggingFormat,
 } from 'aws-cdk-lib/aws-lambda'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
+import type { ITopic } from 'aws-cdk-lib/aws-sns'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct } from 'constructs'
 import { ENV, type FunctionName } from '../names.ts'
@@ -29,6 +30,8 @@ export interface LoopFunctionProps {
   artifacts: Artifacts
   /** Folder of the bundle, as bundling.ts writes it. */
   code: string
+  /** By which people are told. */
+  topic: ITopic
   /** The function Publish, for those that call it; itself it is made before. */
   publish?: IFunction
   /** Where events of an asynchronous invocation go that failed to the end. */
@@ -62,7 +65,7 @@ export const functionOptions = (scope: Construct, props: LoopFunctionProps): Fun
   }
 }
 
-const allow = (scope: Construct, role: Role, { name, settings, tables, artifacts, publish }: LoopFunctionProps): void => {
+const allow = (scope: Construct, role: Role, { name, settings, tables, artifacts, topic, publish }: LoopFunctionProps): void => {
   const access = ACCESS[name]
   for (const entry of access.sessions) role.addToPolicy(tableStatement(tables.sessions.tableArn, entry))
   for (const entry of access.runs) role.addToPolicy(tableStatement(tables.runs.tableArn, entry))
@@ -73,6 +76,7 @@ const allow = (scope: Construct, role: Role, { name, settings, tables, artifacts
     role.addToPolicy(new PolicyStatement({ actions: ['secretsmanager:GetSecretValue'], resources: [settings.github.keySecret] }))
   if (access.hookSecret && settings.github?.webhookSecret)
     role.addToPolicy(new PolicyStatement({ actions: ['secretsmanager:GetSecretValue'], resources: [settings.github?.webhookSecret] }))
+  if (access.notify) role.addToPolicy(new PolicyStatement({ actions: ['sns:Publish'], resources: [topic.topicArn] }))
   if (access.announce && publish)
     role.addToPolicy(new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [publish.functionArn] }))
   if (access.model && settings.bedrock) role.addToPolicy(modelStatement(scope, settings.bedrock))
@@ -81,7 +85,10 @@ const allow = (scope: Construct, role: Role, { name, settings, tables, artifacts
   allowObjects(artifacts.bucket, role, access)
 }
 
-const environment = (scope: Construct, { name, settings, tables, artifacts, publish }: LoopFunctionProps): Record<string, string> => {
+const environment = (
+  scope: Construct,
+  { name, settings, tables, artifacts, topic, publish }: LoopFunctionProps,
+): Record<string, string> => {
   const values: Partial<Record<keyof typeof ENV, string | undefined>> = {
     sessionsTable: tables.sessions.tableName,
     runsTable: tables.runs.tableName,
@@ -90,6 +97,7 @@ const environment = (scope: Construct, { name, settings, tables, artifacts, publ
     gitTokenSecret: settings.gitTokenSecret,
     githubKeySecret: settings.github?.keySecret,
     hookSecret: settings.github?.webhookSecret,
+    topic: topic.topicArn,
     publishFunction: publish?.functionArn,
   }
   const own = Object.fromEntries(SIZES[name].env.map((key) => [key, values[key]]))

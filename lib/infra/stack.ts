@@ -13,6 +13,7 @@ import type { LoopFunctionProps } from './loop-function.ts'
 import { LoopMachine } from './loop-machine.ts'
 import { Nightly } from './nightly.ts'
 import { LostExecutions } from './observability.ts'
+import { People } from './people.ts'
 import type { Settings } from './settings.ts'
 import { Tables } from './tables.ts'
 import { TurnFunction } from './turn-function.ts'
@@ -41,11 +42,12 @@ export class ReviewloopStack extends Stack {
     const tables = new Tables(this, 'Tables', { protect })
     const artifacts = new Artifacts(this, 'Artifacts', { protect, retention: settings.retention })
     const deadLetters = deadLetterQueue(this)
+    const { topic } = new People(this, 'People', settings)
 
     const make = (name: FunctionName, publish?: IFunction): IFunction => {
       const code = isImageFunction(name) ? bundles.image : bundles.zip(name)
       const asynchronous = ASYNCHRONOUS.includes(name) ? { deadLetters } : {}
-      const shared: LoopFunctionProps = { name, settings, tables, artifacts, code, ...asynchronous, ...(publish ? { publish } : {}) }
+      const shared: LoopFunctionProps = { name, settings, tables, artifacts, topic, code, ...asynchronous, ...(publish ? { publish } : {}) }
       return isImageFunction(name) ? new TurnFunction(this, name, shared).function : new ZipFunction(this, name, shared).function
     }
     // Others call it, so it is made before them.
@@ -61,6 +63,7 @@ export class ReviewloopStack extends Stack {
     new Nightly(this, 'Nightly', { settings, start: functions.Start, deadLetters })
     new LostExecutions(this, 'LostExecutions', { machine, recordFailure: functions.RecordFailure, deadLetters })
     new CfnOutput(this, 'ApiUrl', { value: api.url })
+    new CfnOutput(this, 'TopicArn', { value: topic.topicArn })
     new CfnOutput(this, 'MachineArn', { value: machine.stateMachineArn })
   }
 }

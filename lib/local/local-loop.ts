@@ -96,6 +96,8 @@ export const openLoop = async (folder: DataFolder, options: LoopOptions): Promis
     forge: gitForge({ token, folder: scratch }),
     teller: options.teller ?? null,
     announce: announcer(() => ports),
+    // Whoever runs it on a machine is there, or looks at the list.
+    notify: async () => undefined,
     executions: engine,
     effects: effectsOf(folder.id, options.onLog),
     defaultAgents: options.agents ?? DEFAULT_AGENTS,

@@ -6,6 +6,7 @@ import { changeRun } from './current-run.ts'
 import { declinedIn } from './declined.ts'
 import { asLoopError, LoopError } from './errors.ts'
 import type { RunItem } from './items.ts'
+import { endedNotice } from './notice.ts'
 import type { Ports } from './ports.ts'
 import { emptyRecord, type RunRecord, type Usage } from './record.ts'
 import { makeReport } from './report.ts'
@@ -17,7 +18,7 @@ import type { RunState, Verdict } from './run.ts'
 import { tombstone } from './turn-item.ts'
 import { addUsage, noUsage } from './usage.ts'
 
-type ClosePorts = Pick<Ports, 'runs' | 'sessions' | 'artifacts' | 'effects' | 'announce'>
+type ClosePorts = Pick<Ports, 'runs' | 'sessions' | 'artifacts' | 'effects' | 'announce' | 'notify'>
 
 export const REPORT_FORMATS = ['json', 'md', 'sarif', 'patch'] as const
 export const reportKey = (runId: string, format: (typeof REPORT_FORMATS)[number]): string => `reports/${runId}/report.${format}`
@@ -57,6 +58,8 @@ export const close = async (ports: ClosePorts, state: RunState): Promise<RunStat
     return current.closed ? null : { closed: true }
   })
   await ports.announce(state.runId)
+  const notice = endedNotice(run, record)
+  if (notice) await ports.notify(notice)
   return { ...state, verdict: run.verdict ?? verdict, next: (run.verdict ?? verdict).outcome === 'failed' ? 'Failed' : 'Done' }
 }
 

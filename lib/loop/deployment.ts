@@ -56,6 +56,7 @@ const budgets = z.strictObject({
 })
 
 const NOTICES = ['parked', 'failed', 'budget', 'nightly'] as const
+export type NoticeKind = (typeof NOTICES)[number]
 const notify = z.strictObject({ on: z.array(z.enum(NOTICES)).default([...NOTICES]) })
 
 const repository = z.strictObject({

@@ -3,6 +3,7 @@ import { TURN_ROLES } from '../names.ts'
 import { assertCurrent, changeRun, readCurrentRun } from './current-run.ts'
 import { LoopError } from './errors.ts'
 import { nextStep } from './next-step.ts'
+import { parkedNotice } from './notice.ts'
 import type { Ports } from './ports.ts'
 import { makeQuestion } from './question.ts'
 import { loadRecord } from './run-record.ts'
@@ -10,7 +11,7 @@ import type { RunState } from './run.ts'
 import { extendTtl } from './turn-item.ts'
 import { turnOf } from './verdict.ts'
 
-type ParkPorts = Pick<Ports, 'runs' | 'sessions' | 'artifacts' | 'effects' | 'executions' | 'announce'>
+type ParkPorts = Pick<Ports, 'runs' | 'sessions' | 'artifacts' | 'effects' | 'executions' | 'announce' | 'notify'>
 
 /**
  * Stores the question and the token, and puts every TTL of the run past its own bound. A question that was answered before
@@ -19,7 +20,8 @@ type ParkPorts = Pick<Ports, 'runs' | 'sessions' | 'artifacts' | 'effects' | 'ex
  */
 export const park = async (ports: ParkPorts, state: RunState, token: string): Promise<void> => {
   await readCurrentRun(ports.runs, state)
-  const asked = makeQuestion(state, await loadRecord(ports, state), nextStep(state).why ?? 'ask-user', ports.effects.now())
+  const record = await loadRecord(ports, state)
+  const asked = makeQuestion(state, record, nextStep(state).why ?? 'ask-user', ports.effects.now())
   const run = await changeRun(ports, state.runId, (current) => {
     assertCurrent(current, state)
     // The run has gone on without this worker: its question would take the place of a later one, and of the answer to that.
@@ -36,8 +38,9 @@ export const park = async (ports: ParkPorts, state: RunState, token: string): Pr
   })
   const until = Date.parse(run.question?.expiresAt ?? asked.expiresAt)
   await Promise.all(TURN_ROLES.map((role) => keepPast(ports, { runId: state.runId, role }, until)))
-  if (run.decision || until <= ports.effects.now()) await ports.executions.wake(token)
-  else await ports.announce(state.runId)
+  if (run.decision || until <= ports.effects.now()) return ports.executions.wake(token)
+  await ports.announce(state.runId)
+  await ports.notify(parkedNotice(run, record, run.question ?? asked))
 }
 
 const keepPast = async (ports: ParkPorts, key: { runId: string; role: (typeof TURN_ROLES)[number] }, until: number): Promise<void> => {

@@ -3,6 +3,7 @@ import type { TurnRole } from '../names.ts'
 import type { Agents } from './agent.ts'
 import type { DeployedRepository, Deployment } from './deployment.ts'
 import type { BranchItem, DeliveryItem, RunItem, RunSummary, TurnItem } from './items.ts'
+import type { Notice } from './notice.ts'
 import type { TurnRecord } from './record.ts'
 import type { RunState } from './run.ts'
 import type { ForgeItem, Teller } from './telling.ts'
@@ -142,6 +143,8 @@ export interface Ports {
    * throws, and the run goes on.
    */
   announce(runId: string, hint?: { begun: boolean }): Promise<void>
+  /** Tells people, where the deployment wants them told of it. Best effort, and at least once: it never throws, and the run goes on. */
+  notify(notice: Notice): Promise<void>
   executions: Executions
   effects: Effects
   /** Agents of the deployment where the policy names none. */

@@ -173,6 +173,10 @@ test('the secret of the webhooks is read by who takes them, and deliveries are k
     expect(await who((name) => may.object(name, action, 'deliveries/1.json'))).toEqual(['Webhook'])
 })
 
+test('people are told by Park and Close', async () => {
+  expect(await who((name) => may.publish(name))).toEqual(['Park', 'Close'])
+})
+
 test('the key of the GitHub App is read by Publish alone', async () => {
   expect(await who((name) => may.other(name, 'secretsmanager:GetSecretValue', APP_SECRET))).toEqual(['Publish'])
 })

@@ -221,7 +221,7 @@ const like = (pattern: string): RegExp =>
 
 test('no function has a right that it does not use', () => {
   const rights = FUNCTIONS.flatMap((name) => {
-    const { sessions, runs, get, put, delete: remove, machine, gitToken, githubKey, hookSecret, announce } = ACCESS[name]
+    const { sessions, runs, get, put, delete: remove, machine, gitToken, githubKey, hookSecret, announce, notify } = ACCESS[name]
     const tables = { sessions, runs }
     return [
       ...(['sessions', 'runs'] as const).flatMap((right) =>
@@ -234,6 +234,7 @@ test('no function has a right that it does not use', () => {
       ...(gitToken ? [{ name, right: 'gitToken', action: 'GetSecretValue', on: '*' }] : []),
       ...(githubKey ? [{ name, right: 'githubKey', action: 'GetSecretValue', on: '*' }] : []),
       ...(hookSecret ? [{ name, right: 'hookSecret', action: 'GetSecretValue', on: '*' }] : []),
+      ...(notify ? [{ name, right: 'notify', action: 'Publish', on: '*' }] : []),
       ...(announce ? [{ name, right: 'announce', action: 'InvokeFunction', on: '*' }] : []),
     ]
   })

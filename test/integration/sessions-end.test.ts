@@ -17,7 +17,7 @@ describe('a run is parked, and a run ends', () => {
     const item = runItemOf({ runId: run.runId(), nonce: run.effects.nonce(), ...change })
     expect(await run.tables.runs.runs.write(run.runId(), item)).toBe(true)
   }
-  const ports = () => ({ ...run.driver.ports, announce: async () => undefined, executions: new FakeExecutions() })
+  const ports = () => ({ ...run.driver.ports, announce: async () => undefined, notify: async () => undefined, executions: new FakeExecutions() })
   const ended = { outcome: 'approved', reason: 'clean', by: null, error: null } as const
   const items = () => Promise.all(TURN_ROLES.map(run.itemOf))
   const transcripts = (): string[] => [...run.artifacts.objects.keys()].filter((key) => key.startsWith('transcripts/'))

@@ -7,7 +7,7 @@ import { APP_SECRET, HOOK_SECRET, SECRET } from './template.ts'
 /** One use of a right, as the access table names it. */
 export interface Use {
   name: FunctionName
-  right: 'sessions' | 'runs' | 'get' | 'put' | 'delete' | 'machine' | 'gitToken' | 'githubKey' | 'hookSecret' | 'announce'
+  right: 'sessions' | 'runs' | 'get' | 'put' | 'delete' | 'machine' | 'gitToken' | 'githubKey' | 'hookSecret' | 'announce' | 'notify'
   action: string
   /** Partition key, object key or execution. */
   on: string
@@ -130,6 +130,10 @@ export const guard = (may: Asker, wakes: readonly FunctionName[]): Guard => {
       announce: async (runId, hint) => {
         await check({ right: 'announce', action: 'InvokeFunction', on: 'Publish' }, may.call(name, 'Publish'))
         return ports.announce(runId, hint)
+      },
+      notify: async (notice) => {
+        await check({ right: 'notify', action: 'Publish', on: 'Topic' }, may.publish(name))
+        return ports.notify(notice)
       },
       workspaces: {
         open: (options) => ports.workspaces.open(options),

@@ -1,7 +1,7 @@
 /** Asks an IAM simulator what a function of the template may do, by its role's policies and the bucket's. */
 import { runSimulation, type Simulation } from '@cloud-copilot/iam-simulate'
 import type { FunctionName } from '../../lib/names.ts'
-import { functionId, ofType, plain, type Template } from './template.ts'
+import { functionId, ofType, only, plain, type Template } from './template.ts'
 
 const ACCOUNT = '000000000000'
 
@@ -20,6 +20,8 @@ const arnOf =
     throw new Error(`no ARN for ${id} of type ${type}`)
   }
 
+const topicArn = (id: string): string => `arn:aws:sns:us-east-1:${ACCOUNT}:${id}`
+
 const INTRINSICS = new Set(['Ref', 'Fn::GetAtt', 'Fn::Join'])
 
 /** A value of the template with every intrinsic in it as text. */
@@ -27,6 +29,9 @@ const resolved = (template: Template, value: unknown): unknown => {
   if (Array.isArray(value)) return value.map((entry) => resolved(template, entry))
   if (typeof value !== 'object' || value === null) return value
   const keys = Object.keys(value)
+  const { Ref } = value as { Ref?: string }
+  // A topic is its ARN.
+  if (Ref !== undefined && template.Resources[Ref]?.Type === 'AWS::SNS::Topic') return topicArn(Ref)
   if (keys.length === 1 && INTRINSICS.has(keys[0] ?? '')) return plain(value, arnOf(template))
   return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, resolved(template, entry)]))
 }
@@ -55,6 +60,8 @@ export interface Asker {
   list: (name: FunctionName, prefix?: string) => Promise<boolean>
   /** Anything else. */
   other: (name: FunctionName, action: string, arn: string) => Promise<boolean>
+  /** Whether it may tell people by the topic. */
+  publish: (name: FunctionName) => Promise<boolean>
   /** Whether it may call another function. */
   call: (name: FunctionName, other: FunctionName) => Promise<boolean>
 }
@@ -103,6 +110,7 @@ export const asker = (template: Template): Asker => {
     object: (name, action, key) => ask(name, `s3:${action}`, `${bucketArn}/${key}`, {}),
     list: (name, prefix) => ask(name, 's3:ListBucket', bucketArn, prefix === undefined ? {} : { 's3:prefix': prefix }),
     other: (name, action, arn) => ask(name, action, arn, {}),
+    publish: (name) => ask(name, 'sns:Publish', topicArn(only(template, 'AWS::SNS::Topic')[0]), {}),
     call: (name, other) => ask(name, 'lambda:InvokeFunction', arnOf(template)(functionId(other), 'Arn'), {}),
   }
 }

@@ -1,6 +1,7 @@
 /** Everything a use case needs, in memory; a test puts its own in where it cares. */
 import type { RunItem } from '../../lib/loop/items.ts'
 import { type Deployment, deployment, NO_DEPLOYMENT } from '../../lib/loop/deployment.ts'
+import type { Notice } from '../../lib/loop/notice.ts'
 import type { Executions, Forge, Invocation, Ports } from '../../lib/loop/ports.ts'
 import * as policies from '../../lib/loop/policy.ts'
 import type { TurnRecord } from '../../lib/loop/record.ts'
@@ -46,6 +47,7 @@ class FakeForge implements Forge {
 const makeFakes = () => {
   const agent = new FakeAgent()
   const announced: string[] = []
+  const notices: Notice[] = []
   return {
     sessions: memorySessions(),
     runs: memoryRuns(),
@@ -57,6 +59,9 @@ const makeFakes = () => {
     /** What was announced: run ids in order, with a `+` where the run was said to be at work. */
     announced,
     announce: async (runId: string, hint?: { begun: boolean }) => void announced.push(`${runId}${hint?.begun ? '+' : ''}`),
+    /** What people were told. */
+    notices,
+    notify: async (notice: Notice) => void notices.push(notice),
     executions: new FakeExecutions(),
     effects: new FakeEffects(),
     defaultAgents: [agent.id],

@@ -95,6 +95,7 @@ export const faultyPorts = (world: World, life: Life, adapters: Ports, engine: E
     },
     teller: null,
     announce: async () => undefined,
+    notify: async () => undefined,
     executions: {
       start: (name, input) =>
         act({ port: 'executions', name: `start ${world.nameOf(name)}`, writes: true }, () =>

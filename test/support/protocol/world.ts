@@ -130,6 +130,7 @@ export class World {
       forge: this.forge.of(worker),
       teller: null,
       announce: async () => undefined,
+      notify: async () => undefined,
       executions: this.executions.of(worker),
       effects: { now: () => this.now + worker.skew, nonce: () => this.nonce(), owner, log: () => undefined },
       defaultAgents: [this.agent.id],
