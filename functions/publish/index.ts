@@ -1,12 +1,15 @@
-import { gitForge } from '../../lib/forge/git-forge.ts'
+import { deployedForges } from '../../lib/forge/deployed.ts'
 import { makeArtifacts } from '../../lib/runtime/bucket.ts'
-import { makeEffects } from '../../lib/runtime/effects.ts'
-import { readGitToken } from '../../lib/runtime/git-token.ts'
 import { onCleanSlate } from '../../lib/runtime/clean-slate.ts'
+import { readDeployment } from '../../lib/runtime/deployment.ts'
+import { makeEffects } from '../../lib/runtime/effects.ts'
+import { readGithubKey, readGitToken } from '../../lib/runtime/git-token.ts'
 import { lambda } from '../../lib/runtime/lambda.ts'
 import { makeRuns, makeSessions } from '../../lib/runtime/tables.ts'
 import { gitWorkspaces } from '../../lib/workspace/workspaces.ts'
 import { handler as publish } from './handler.ts'
+
+const secrets = { gitToken: () => readGitToken(), githubKey: () => readGithubKey() }
 
 export const handler = lambda(
   onCleanSlate(
@@ -15,8 +18,7 @@ export const handler = lambda(
       sessions: makeSessions(),
       artifacts: makeArtifacts(),
       workspaces: gitWorkspaces({ token: async () => null }),
-      forge: gitForge({ token: readGitToken }),
-      teller: null,
+      ...deployedForges(readDeployment(), secrets),
       effects: makeEffects(),
     }),
   ),

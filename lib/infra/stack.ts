@@ -54,7 +54,7 @@ export class ReviewloopStack extends Stack {
     const Publish = make('Publish')
     const names = (Object.keys(FUNCTION_FOLDERS) as FunctionName[]).filter((name) => name !== 'Publish')
     // Where no forge can be told anything, nobody need have it told.
-    const told = settings.github ? Publish : undefined
+    const told = settings.github || settings.repositories.some(({ forge }) => forge.kind === 'gitlab') ? Publish : undefined
     const others = Object.fromEntries(names.map((name) => [name, make(name, told)]))
     const functions = { ...others, Publish } as Record<FunctionName, IFunction>
 

@@ -27,6 +27,8 @@ export interface OpenBoard extends Board {
   readonly item: ForgeItem
   /** Records that the forge would not take something. */
   refuse(name: string, error: LoopError): Promise<void>
+  /** The forge takes it again. */
+  forgive(name: string): Promise<void>
   /** Lets others tell. What cannot be written is left to run out. */
   release(): Promise<void>
 }
@@ -79,6 +81,10 @@ export const openBoard = async (ports: BoardPorts, runId: string, begun: boolean
     },
     known,
     refuse,
+    forgive: async (name) => {
+      const { [name]: before, ...refused } = item.refused
+      if (before) await record({ refused })
+    },
     bring: async (name, piece) => {
       try {
         return await bringInLine(name, piece, AbortSignal.any([signal, AbortSignal.timeout(PIECE_MS)]))

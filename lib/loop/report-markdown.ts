@@ -1,31 +1,11 @@
 /** The report as Markdown, for a comment or a page. What others wrote cannot become markup. */
 import type { TrackedFinding } from './finding.ts'
-import { oneLine, printable } from './redact.ts'
+import { cell, code, paragraph, table } from './markdown.ts'
 import { asks, cost, fate, headline, place, seconds, step, tally, UNREAD_REMEDY } from './report-words.ts'
 import type { Report } from './report.ts'
 import { takeFixes } from './take-fixes.ts'
 
 const MOST_FINDINGS = 500
-
-/** Text of others, as text: no markup, no HTML, no mention of people, no link of its own. */
-const escape = (text: string): string =>
-  printable(text)
-    .replace(/[\\`*_[\]#|~<>&]/g, (character) => `&#${character.charCodeAt(0)};`)
-    .replace(/(?<=[A-Za-z])(?=:\/\/)|(?<=@|www)(?=[\w.])/g, '&#8203;')
-const cell = (text: string): string => escape(oneLine(text, 300))
-/** Lines that cannot begin a list, a heading's underline or a block of code. */
-const paragraph = (text: string): string[] =>
-  escape(text)
-    .split('\n')
-    .map((line) => line.trimStart().replace(/^[-+=]/, (character) => `&#${character.charCodeAt(0)};`))
-/** Code spans end at a backtick, so there is none inside. */
-const code = (text: string): string => `\`${oneLine(text, 300).replaceAll('`', "'").replaceAll('|', '\\|')}\``
-
-const table = (heads: readonly string[], rows: readonly (readonly string[])[]): string[] => [
-  `| ${heads.join(' | ')} |`,
-  `|${heads.map(() => ' --- |').join('')}`,
-  ...rows.map((cells) => `| ${cells.join(' | ')} |`),
-]
 
 const section = (title: string, lines: readonly string[]): string[] => (lines.length ? ['', `## ${title}`, '', ...lines] : [])
 const bullets = (entries: readonly string[]): string[] => entries.map((entry) => `- ${cell(entry)}`)

@@ -37,6 +37,7 @@ const tellAll = async (ports: TellPorts, teller: Teller, board: OpenBoard, signa
   const news = await newsOf(ports, await readRun(ports.runs, board.item.runId), board.item.begun)
   try {
     await teller.tell(news, board, signal)
+    await board.forgive('forge')
   } catch (thrown) {
     const error = asLoopError(thrown)
     if (error.entry.class !== 'user' && error.entry.class !== 'service') throw error

@@ -1,12 +1,10 @@
-/** The git token of the deployment: one secret, read once a function instance, by the functions that may. */
+/** The secrets of the deployment, the git token and the key of the GitHub App, read by the functions that may. */
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
 import { LoopError } from '../loop/errors.ts'
 import { keepSecrets } from '../loop/redact.ts'
 import { ENV } from '../names.ts'
 
-/** null where the deployment has no secret: public repositories need none. Errors: StoreUnavailable. */
-export const readGitToken = async (client?: SecretsManagerClient): Promise<string | null> => {
-  const name = process.env[ENV.gitTokenSecret]
+const readSecret = async (name: string | undefined, what: string, client?: SecretsManagerClient): Promise<string | null> => {
   if (!name) return null
   try {
     const secret = await (client ?? new SecretsManagerClient()).send(new GetSecretValueCommand({ SecretId: name }))
@@ -14,6 +12,14 @@ export const readGitToken = async (client?: SecretsManagerClient): Promise<strin
     keepSecrets([token])
     return token
   } catch (cause) {
-    throw new LoopError('StoreUnavailable', 'The secret with the git token could not be read.', {}, { cause })
+    throw new LoopError('StoreUnavailable', `The secret with ${what} could not be read.`, {}, { cause })
   }
 }
+
+/** null where the deployment has no secret: public repositories need none. Errors: StoreUnavailable. */
+export const readGitToken = (client?: SecretsManagerClient): Promise<string | null> =>
+  readSecret(process.env[ENV.gitTokenSecret], 'the git token', client)
+
+/** Private key of the GitHub App, PEM; null where the deployment has no App. Errors: StoreUnavailable. */
+export const readGithubKey = (client?: SecretsManagerClient): Promise<string | null> =>
+  readSecret(process.env[ENV.githubKeySecret], 'the key of the GitHub App', client)

@@ -54,6 +54,22 @@ const diffBetween = (before: Files, after: Files): DiffFile[] =>
     }
   })
 
+/** Line by line, for files that keep their number of lines. */
+const linewise = (before: Files, after: Files): DiffFile[] =>
+  diffBetween(before, after).map((file) => {
+    const [old, now] = [before[file.path] ?? '', after[file.path] ?? ''].map((text) => text.replace(/\n$/, '').split('\n'))
+    const lines = (now ?? []).flatMap((text, at): DiffFile['hunks'][number]['lines'] => {
+      const line = at + 1
+      if (old?.[at] === text) return [{ kind: 'context', text, oldLine: line, newLine: line }]
+      return [
+        { kind: 'removed', text: old?.[at] ?? '', oldLine: line, newLine: null },
+        { kind: 'added', text, oldLine: null, newLine: line },
+      ]
+    })
+    const count = now?.length ?? 0
+    return { ...file, hunks: [{ oldStart: 1, oldCount: count, newStart: 1, newCount: count, lines }] }
+  })
+
 export class FakeWorkspace implements Workspace {
   readonly root = '/workspace'
   commit: string
@@ -164,7 +180,7 @@ export class FakeWorkspaces implements Workspaces {
 
   compare: Workspaces['compare'] = async ({ changeset }) => {
     const standing = (changeset?.commits ?? []).reduce((files, commit) => apply(files, commit.changes), this.head)
-    return { head: diffBetween(this.base, this.head), standing: diffBetween(this.base, standing), fixes: diffBetween(this.head, standing) }
+    return { head: diffBetween(this.base, this.head), standing: diffBetween(this.base, standing), fixes: linewise(this.head, standing) }
   }
 
   open: Workspaces['open'] = async (options) => {
