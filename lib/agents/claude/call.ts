@@ -4,6 +4,7 @@ import type { Agent, AgentTurn } from '../../loop/agent.ts'
 import { answerSchema } from '../../loop/prompts/answer-schema.ts'
 import { SYSTEM } from '../../loop/prompts/system.ts'
 import type { Pace } from '../pace.ts'
+import { spawnTied } from '../tied-process.ts'
 import type { Conversation } from './conversation.ts'
 import type { Stop } from './entries.ts'
 import { type ClaudeEnd, endMessage, failedAnswer, startMessage } from './messages.ts'
@@ -144,7 +145,7 @@ export class Call {
       ...(conversation.before.length > 0 ? { resume: id } : { sessionId: id }),
       sessionStore: conversation.store((line) => spent.see(line)),
       sessionStoreFlush: 'eager',
-      stderr: (text) => (this.said = (this.said + text).slice(-1000)),
+      spawnClaudeCodeProcess: (command) => spawnTied(command, (text) => (this.said = (this.said + text).slice(-1000))),
     }
   }
 }

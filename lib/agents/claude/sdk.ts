@@ -1,6 +1,7 @@
 /** What we use of the Claude Agent SDK. A test holds it against the types that the package itself has. */
 import type * as z from 'zod'
 import { loadPackage, OPTIONAL_PACKAGES } from '../optional-package.ts'
+import type { TiedCommand, TiedProcess } from '../tied-process.ts'
 import type { Line } from './entries.ts'
 
 const PACKAGE = '@anthropic-ai/claude-agent-sdk'
@@ -50,13 +51,14 @@ export interface ClaudeOptions<Server = unknown> {
   resume?: string
   sessionStore: SessionStore
   sessionStoreFlush: 'eager'
-  stderr: (text: string) => void
+  spawnClaudeCodeProcess: (command: TiedCommand) => TiedProcess
 }
 
 export interface McpTool {
   name: string
   description: string
   inputSchema: Record<string, z.ZodType>
+  _meta: Record<string, unknown>
   handler: (input: unknown) => Promise<{ content: { type: 'text'; text: string }[]; isError: boolean }>
 }
 

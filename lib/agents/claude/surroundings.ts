@@ -28,13 +28,18 @@ const QUIET = [
   // A conversation that it shortened would be another one; where it is too long, a fresh session follows.
   'DISABLE_COMPACT',
   'DISABLE_AUTO_COMPACT',
+  // Or it asks Bedrock which other models there are.
+  'CLAUDE_CODE_PROVIDER_MANAGED_BY_HOST',
   // Another model than the one that was asked for is none.
   'CLAUDE_CODE_DISABLE_REFUSAL_FALLBACK',
   'CLAUDE_CODE_DISABLE_MODEL_ACCESS_FALLBACK',
 ]
 
-/** Characters of a tool's result are bounded by the tools; the tool's own bound, in tokens, is above that. */
+/** Results are bounded by our tools; its own bound, in tokens, is above that. */
 const RESULT_TOKENS = '200000'
+
+/** Where it has a model of its own in mind, it means the one that it was given. */
+const MODELS = ['SONNET', 'OPUS', 'HAIKU'].map((name) => `ANTHROPIC_DEFAULT_${name}_MODEL`)
 
 /** Of our own environment, by provider: where a gateway stands in its place. */
 const PASSED = { anthropic: ['ANTHROPIC_BASE_URL'], bedrock: ['ANTHROPIC_BEDROCK_BASE_URL'] } as const
@@ -68,6 +73,7 @@ export const openSurroundings = async (settings: ClaudeSettings, options: Surrou
     set: (folder) => ({
       CLAUDE_CONFIG_DIR: join(folder, 'claude'),
       ...Object.fromEntries(QUIET.map((name) => [name, '1'])),
+      ...Object.fromEntries(MODELS.map((name) => [name, settings.model])),
       CLAUDE_CODE_MAX_RETRIES: String(options.retries),
       MAX_MCP_OUTPUT_TOKENS: RESULT_TOKENS,
       ...(settings.maxTokens === null ? {} : { CLAUDE_CODE_MAX_OUTPUT_TOKENS: String(settings.maxTokens) }),

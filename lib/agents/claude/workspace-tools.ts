@@ -7,6 +7,8 @@ import { runTool } from '../tools/tool.ts'
 import type { ClaudeSdk, McpTool } from './sdk.ts'
 
 const SERVER = 'workspace'
+/** A result that is larger than this, in characters, would be put into a file that the model cannot read. Our tools give less. */
+const WHOLE = { 'anthropic/maxResultSizeChars': 400_000 }
 
 export interface WorkspaceTools {
   servers: Record<string, unknown>
@@ -21,6 +23,7 @@ export const workspaceTools = (sdk: ClaudeSdk, turn: AgentTurn, broken: (error: 
     name,
     description,
     inputSchema: fields,
+    _meta: WHOLE,
     handler: async (input) => {
       turn.progress(`${turn.role}: ${name}`)
       const { ok, text } = await runTool(tools, { id: randomUUID(), name, input }, turn).catch((error: unknown) => {

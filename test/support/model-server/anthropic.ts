@@ -1,6 +1,6 @@
 /** A model provider on loopback that speaks the Anthropic Messages API, by itself and as Bedrock has it: what it answers is a test's to say. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { answerBody, type AnthropicBody, readRequest, sendEvents, sendFrames } from './anthropic-wire.ts'
 import type { Model, ModelServer } from './bedrock.ts'
 import { PrefixCache } from './prefix-cache.ts'
@@ -8,6 +8,8 @@ import { PrefixCache } from './prefix-cache.ts'
 export interface AnthropicServer extends ModelServer {
   /** Everything that was asked, in order: `POST /v1/messages`, the path without its query. */
   asked: string[]
+  /** Connections that are open. */
+  readonly open: number
   /** Headers of the latest request. */
   headers: IncomingMessage['headers']
 }
@@ -74,12 +76,20 @@ export const startAnthropicServer = async (model: Model): Promise<AnthropicServe
     )
   })
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
+  const sockets = new Set<Socket>()
+  http.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+  })
   const server: AnthropicServer = {
     url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
     requests: [],
     script: [],
     asked: [],
     headers: {},
+    get open() {
+      return sockets.size
+    },
     model,
     cache: Object.assign(new PrefixCache(), { looksBack: true }),
     [Symbol.asyncDispose]: () =>
