@@ -140,6 +140,11 @@ export const TABLE = {
   /** Sort keys of `Runs`: the run item and the branch lock; a turn of the history is `turnSk(n)` below `<runId>#<role>`. */
   runSk: 'run',
   branchSk: 'branch',
+  /** Below the key of a branch: up to where the nights have reviewed it. */
+  nightSk: 'night',
+  /** Below the key of a budget: the counter of a day is `day#<date>`; the places of the runs that there are. */
+  daySk: 'day',
+  placesSk: 'places',
   /** What the forge was told of the run. */
   forgeSk: 'forge',
   /** Index of `Runs` by sort key and time of creation: of all items the run items alone have both. */
@@ -153,6 +158,8 @@ export const LISTED = ['runId', 'request', 'status', 'startedBy', 'verdict', 'up
 
 /** Partition key of a role's item, in both tables. */
 export const roleKey = (runId: string, role: TurnRole): string => `${runId}#${role}`
+/** Partition key of the counters of a scope: a repository, or the whole deployment. */
+export const budgetKey = (scope: string): string => `budget#${scope}`
 export const turnSk = (turn: number): string => `turn#${String(turn).padStart(5, '0')}`
 
 /** Partition key of the item of a webhook's delivery. */

@@ -4,6 +4,6 @@ import { parseState } from '../../lib/runtime/event.ts'
 
 /** State Close: ends the run, whatever led here. Run state in, run state out. */
 export const handler =
-  (ports: Pick<Ports, 'runs' | 'sessions' | 'artifacts' | 'effects' | 'announce' | 'notify'>) =>
+  (ports: Pick<Ports, 'runs' | 'sessions' | 'artifacts' | 'effects' | 'announce' | 'notify' | 'deployment'>) =>
   (event: unknown): Promise<unknown> =>
     close(ports, parseState(event))

@@ -17,5 +17,6 @@ export const handler = lambda(
     effects,
     announce: makeAnnounce(effects),
     notify: makeNotify(effects, readDeployment()),
+    deployment: readDeployment(),
   }),
 )

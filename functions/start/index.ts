@@ -7,6 +7,7 @@ import { makeEffects } from '../../lib/runtime/effects.ts'
 import { readGitToken } from '../../lib/runtime/git-token.ts'
 import { lambda } from '../../lib/runtime/lambda.ts'
 import { makeExecutions } from '../../lib/runtime/machine.ts'
+import { makeNotify } from '../../lib/runtime/notifier.ts'
 import { verifyTokens } from '../../lib/runtime/oidc.ts'
 import { makeRuns, makeSessions } from '../../lib/runtime/tables.ts'
 import { handler as start } from './handler.ts'
@@ -23,6 +24,7 @@ export const handler = lambda(
       executions: makeExecutions(),
       effects,
       announce: makeAnnounce(effects),
+      notify: makeNotify(effects, deployment),
       defaultAgents: DEFAULT_AGENTS,
       deployment,
     },

@@ -9,9 +9,11 @@ import { readGitToken } from '../../lib/runtime/git-token.ts'
 import { hookSecrets } from '../../lib/runtime/hook-signature.ts'
 import { lambda } from '../../lib/runtime/lambda.ts'
 import { makeExecutions } from '../../lib/runtime/machine.ts'
+import { makeNotify } from '../../lib/runtime/notifier.ts'
 import { makeRuns, makeSessions } from '../../lib/runtime/tables.ts'
 import { handler as webhook } from './handler.ts'
 
+const deployment = readDeployment()
 const effects = makeEffects()
 
 export const handler = lambda(
@@ -25,8 +27,9 @@ export const handler = lambda(
       executions: makeExecutions(),
       effects,
       announce: makeAnnounce(effects),
+      notify: makeNotify(effects, deployment),
       defaultAgents: DEFAULT_AGENTS,
-      deployment: readDeployment(),
+      deployment,
     },
     hookSecrets(),
   ),

@@ -3,7 +3,7 @@ import { type FunctionName, STATE_OF_ROLE, TABLE, TURN_ROLES, type TurnRole } fr
 
 /** Items of a table whose partition key is like one of `keys` (`*` any text, `?` one character). */
 export interface TableAccess {
-  actions: readonly ('GetItem' | 'PutItem' | 'Query')[]
+  actions: readonly ('GetItem' | 'PutItem' | 'UpdateItem' | 'Query')[]
   keys: readonly string[]
   /** Of an index of the table, and then the keys are the index's; absent: of the table itself. */
   index?: string
@@ -32,10 +32,14 @@ export interface Access {
 const RUN = `r-${'?'.repeat(16)}`
 const BRANCH = 'branch#*'
 const DELIVERY = 'delivery#*'
+const BUDGET = 'budget#*'
 const itemsOf = (...roles: TurnRole[]): string[] => roles.map((role) => `*#${role}`)
 
 const read = (...keys: string[]): TableAccess => ({ actions: ['GetItem'], keys })
 const readWrite = (...keys: string[]): TableAccess => ({ actions: ['GetItem', 'PutItem'], keys })
+/** What is left for one more run. */
+const budgets: TableAccess = { actions: ['GetItem', 'UpdateItem'], keys: [BUDGET] }
+const count: TableAccess = { actions: ['UpdateItem'], keys: [BUDGET] }
 const history: TableAccess = { actions: ['Query'], keys: itemsOf(...TURN_ROLES) }
 const runsByTime: TableAccess = { actions: ['Query'], keys: [TABLE.runSk], index: TABLE.runsByTime }
 
@@ -58,7 +62,7 @@ const nothing: Access = {
 const turn = (role: TurnRole, more: Pick<Access, 'get' | 'put'> = { get: [], put: [] }): Access => ({
   ...nothing,
   sessions: [readWrite(...itemsOf(role))],
-  runs: [{ actions: ['PutItem'], keys: itemsOf(role) }],
+  runs: [{ actions: ['PutItem'], keys: itemsOf(role) }, count],
   get: ['source', 'records', 'changesets', `transcripts/${role}`, ...more.get],
   put: [`records/${role}`, `transcripts/${role}`, ...more.put],
   model: true,
@@ -99,7 +103,7 @@ export const ACCESS: Record<FunctionName, Access> = {
   Close: {
     ...nothing,
     sessions: [readWrite(...itemsOf(...TURN_ROLES))],
-    runs: [readWrite(RUN, BRANCH), { actions: ['PutItem'], keys: itemsOf(...TURN_ROLES) }],
+    runs: [readWrite(RUN, BRANCH), { actions: ['PutItem'], keys: itemsOf(...TURN_ROLES) }, count],
     get: ['source', 'records', 'changesets'],
     put: ['reports'],
     delete: [...TURN_ROLES.map((role) => `transcripts/${role}`), 'work/fixer'],
@@ -109,10 +113,11 @@ export const ACCESS: Record<FunctionName, Access> = {
   Start: {
     ...nothing,
     sessions: [read(...itemsOf(...TURN_ROLES))],
-    runs: [readWrite(RUN, BRANCH)],
+    runs: [readWrite(RUN, BRANCH), budgets],
     machine: ['StartExecution', 'StopExecution'],
     gitToken: true,
     announce: true,
+    notify: true,
   },
   Show: { ...nothing, runs: [read(RUN), history, runsByTime] },
   Report: { ...nothing, runs: [read(RUN), history], get: ['reports', 'records', 'changesets'] },
@@ -127,12 +132,13 @@ export const ACCESS: Record<FunctionName, Access> = {
   Webhook: {
     ...nothing,
     sessions: [read(...itemsOf(...TURN_ROLES))],
-    runs: [readWrite(RUN, BRANCH, DELIVERY)],
+    runs: [readWrite(RUN, BRANCH, DELIVERY), budgets],
     get: ['records'],
     put: ['deliveries'],
     machine: ['StartExecution', 'StopExecution', 'SendTaskSuccess'],
     gitToken: true,
     hookSecret: true,
     announce: true,
+    notify: true,
   },
 }

@@ -37,12 +37,12 @@ export const SIZES: Record<FunctionName, FunctionSize> = {
   RecordFailure: { ...small, env: ['sessionsTable', 'runsTable', 'machine', 'publishFunction'] },
   Close: { ...small, timeout: 300, env: [...stores, 'publishFunction', 'topic'] },
   // An HTTP API waits 30 seconds for an answer.
-  Start: { ...small, timeout: 29, env: ['sessionsTable', 'runsTable', 'machine', 'gitTokenSecret', 'publishFunction'] },
+  Start: { ...small, timeout: 29, env: ['sessionsTable', 'runsTable', 'machine', 'gitTokenSecret', 'publishFunction', 'topic'] },
   Show: { ...small, timeout: 29, env: ['runsTable'] },
   Report: { ...small, timeout: 29, env: ['runsTable', 'bucket'] },
   Answer: { ...small, timeout: 29, env: ['runsTable', 'bucket', 'machine'] },
   Abort: { ...small, timeout: 29, env: ['sessionsTable', 'runsTable', 'machine'] },
-  Webhook: { ...small, timeout: 29, env: [...stores, 'machine', 'gitTokenSecret', 'hookSecret', 'publishFunction'] },
+  Webhook: { ...small, timeout: 29, env: [...stores, 'machine', 'gitTokenSecret', 'hookSecret', 'publishFunction', 'topic'] },
 }
 
 /** What a Task waits longer than its function may run: Lambda's own time-out is to be seen first, with its name. */

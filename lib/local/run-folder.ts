@@ -18,7 +18,7 @@ export interface RunFiles {
   paths: { json: string; md: string; sarif: string; patch: string | null }
 }
 
-type FolderPorts = Pick<Ports, 'runs' | 'sessions' | 'artifacts' | 'effects' | 'announce' | 'notify'>
+type FolderPorts = Pick<Ports, 'runs' | 'sessions' | 'artifacts' | 'effects' | 'announce' | 'notify' | 'deployment'>
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 

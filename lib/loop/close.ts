@@ -2,23 +2,26 @@
 import { TURN_ROLES, type TurnRole } from '../names.ts'
 import { readBytes } from './artifact.ts'
 import { freeBranch, rememberDeclined } from './branch.ts'
+import { dismiss } from './budget.ts'
 import { changeRun } from './current-run.ts'
 import { declinedIn } from './declined.ts'
 import { asLoopError, LoopError } from './errors.ts'
-import type { RunItem } from './items.ts'
+import type { RunItem, TurnItem } from './items.ts'
 import { endedNotice } from './notice.ts'
 import type { Ports } from './ports.ts'
 import { emptyRecord, type RunRecord, type Usage } from './record.ts'
 import { makeReport } from './report.ts'
 import { renderMarkdown } from './report-markdown.ts'
 import { renderSarif } from './report-sarif.ts'
+import { readItems } from './resume.ts'
 import { branchKeyOf } from './run-id.ts'
 import { loadRecord } from './run-record.ts'
 import type { RunState, Verdict } from './run.ts'
+import { countLeft } from './spend.ts'
 import { tombstone } from './turn-item.ts'
 import { addUsage, noUsage } from './usage.ts'
 
-type ClosePorts = Pick<Ports, 'runs' | 'sessions' | 'artifacts' | 'effects' | 'announce' | 'notify'>
+type ClosePorts = Pick<Ports, 'runs' | 'sessions' | 'artifacts' | 'effects' | 'announce' | 'notify' | 'deployment'>
 
 export const REPORT_FORMATS = ['json', 'md', 'sarif', 'patch'] as const
 export const reportKey = (runId: string, format: (typeof REPORT_FORMATS)[number]): string => `reports/${runId}/report.${format}`
@@ -45,14 +48,17 @@ export const close = async (ports: ClosePorts, state: RunState): Promise<RunStat
     }
   })
   for (const role of TURN_ROLES) await bury(ports, state, role)
+  const graves = await readItems(ports, state.runId)
+  await countLeft(ports, state, { graves, endedAt: run.endedAt ?? run.updatedAt })
   const record = await recordOf(ports, run, state)
-  await writeReports(ports, { run, record, unfinished: await unfinishedOf(ports, state.runId) }, patch)
+  await writeReports(ports, { run, record, unfinished: unfinishedIn(graves) }, patch)
   for (const role of TURN_ROLES) await ports.artifacts.deleteAll(`transcripts/${role}/${state.runId}/`)
   await ports.artifacts.deleteAll(`work/fixer/${state.runId}/`)
   const { repository, branch, head } = run.request
   const key = branchKeyOf(repository, branch ?? head)
   await rememberDeclined(ports, key, { run: run.runId, ...declinedIn(record, run.runId, run.decision) })
-  await freeBranch(ports, key, run.runId)
+  const { active: heir } = await freeBranch(ports, key, run.runId)
+  await dismiss(ports, { repository, branch: key, run: run.runId, heir })
   await changeRun(ports, state.runId, (current) => {
     assertSpeaks(current, state)
     return current.closed ? null : { closed: true }
@@ -79,10 +85,8 @@ const bury = async (ports: ClosePorts, { runId, epoch }: RunState, role: TurnRol
 }
 
 /** What attempts used that came to nothing: no turn's record tells it, the tombstones do. */
-const unfinishedOf = async (ports: ClosePorts, runId: string): Promise<Usage> => {
-  const items = await Promise.all(TURN_ROLES.map((role) => ports.sessions.read({ runId, role })))
-  return items.reduce((sum, item) => addUsage(sum, item?.unfinished ?? noUsage()), noUsage())
-}
+const unfinishedIn = (graves: readonly (TurnItem | null)[]): Usage =>
+  graves.reduce((sum, item) => addUsage(sum, item?.unfinished ?? noUsage()), noUsage())
 
 /** A run ends whatever became of its record. */
 const recordOf = async (ports: ClosePorts, run: RunItem, state: RunState): Promise<RunRecord> => {

@@ -129,6 +129,12 @@ export const ERRORS = {
   ),
   NotPermitted: entry('user', 403, 'Only people who may write to the repository command its runs.', 'Ask somebody who has write access.'),
   PayloadTooLarge: entry('user', 413, 'The body is larger than what is read.', 'Send less at once.'),
+  BudgetExceeded: entry(
+    'user',
+    429,
+    'A budget of the deployment is used up, or as many runs are under way as may be.',
+    'Wait for a run to end, or for the next day (UTC); or raise `budgets` in the deployment settings.',
+  ),
   RunNotFound: entry('user', 404, 'There is no such run.', 'List the runs with `reviewloop list`.'),
   NoPatch: entry('user', 404, 'The run has no patch.', 'No fix was committed: look at the report.'),
   RunEnded: entry('user', 409, 'The run has ended.', 'Look at it with `reviewloop show`, or start a new attempt with `--again`.'),

@@ -29,6 +29,7 @@ const STARTING = [
   'BadRequest',
   'BadSettings',
   'RepositoryNotAllowed',
+  'BudgetExceeded',
   'BranchGone',
   'NotTheBranchHead',
   'FetchRefused',

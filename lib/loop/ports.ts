@@ -36,9 +36,30 @@ export interface RunPage {
   next: string | null
 }
 
+/** Who has the place of a branch among the runs at once; `at` is in ms since 1970. */
+export interface Place {
+  run: string
+  at: number
+}
+
+/** Counters by scope, each call one atomic change. A day is a date by UTC, `2026-01-05`. */
+export interface BudgetStore {
+  /** Adds what was used to the day's counter; an id that was counted that day changes nothing. */
+  add(scope: string, entry: { day: string; id: string; tokens: number; microdollars: number }): Promise<void>
+  spent(scope: string, day: string): Promise<{ tokens: number; microdollars: number }>
+  /** true for whoever asks first that day. */
+  tellOnce(scope: string, day: string): Promise<boolean>
+  places(scope: string): Promise<(Place & { branch: string })[]>
+  /** Takes the place of a branch: the one that it has, or a new one while there are fewer than `most`. `before` is whose it was. */
+  enter(scope: string, place: Place & { branch: string; most: number }): Promise<{ entered: boolean; before: Place | null }>
+  /** Gives the place back, to nobody or to whom it was before; not ours any more: no error. */
+  leave(scope: string, place: { branch: string; run: string }, before?: Place | null): Promise<void>
+}
+
 export interface RunStore {
   runs: ItemStore<string, RunItem>
   branches: ItemStore<string, BranchItem>
+  budgets: BudgetStore
   /** What the forge of a run was told, by run id. */
   forges: ItemStore<string, ForgeItem>
   /** By the id of the delivery. */

@@ -2,12 +2,13 @@
 import { fixedInHistory } from './branch.ts'
 import { readCurrentRun } from './current-run.ts'
 import { deployedPolicy } from './deployed-policy.ts'
+import { repositoryOf } from './deployment.ts'
 import { loopPolicyOf } from './loop-policy.ts'
 import { advance } from './next-step.ts'
 import { SETTINGS_FILE } from './policy.ts'
 import type { Invocation, Ports } from './ports.ts'
 import type { RunState } from './run.ts'
-import { branchKeyOf } from './run-id.ts'
+import { branchKeyOf, repositoryScope } from './run-id.ts'
 import { resolvePolicy } from './settings.ts'
 import { sourceKey, storeSource } from './source.ts'
 
@@ -52,5 +53,6 @@ export const prepare = async (
     declinedBefore: branch?.declined ?? [],
   })
   await ports.announce(state.runId, { begun: true })
-  return advance({ ...state, source, policy: loopPolicyOf(policy) }, { step: 'Prepare', empty: fetched.empty })
+  const budget = repositoryOf(ports.deployment, request.repository) ? { budget: repositoryScope(request.repository) } : {}
+  return advance({ ...state, ...budget, source, policy: loopPolicyOf(policy) }, { step: 'Prepare', empty: fetched.empty })
 }

@@ -5,6 +5,7 @@ import type { RunItem, TurnItem } from './items.ts'
 import { firstPolicy } from './loop-policy.ts'
 import type { Ports } from './ports.ts'
 import { branchKeyOf } from './run-id.ts'
+import { countFinished } from './spend.ts'
 import type { RunState, Verdict } from './run.ts'
 
 /** The state a run begins with. Its policy is that of the request alone until Prepare has read the settings. */
@@ -87,6 +88,7 @@ export const resumeRun = async (
   // What goes on from a finished turn does not enter it again, and its worker may have been cut off before it told the history.
   for (const item of items) if (item?.done) await ports.runs.addTurn(runId, item.done.record)
   const state = standingOf(run, items)
+  for (const item of items) await countFinished(ports, state, item)
   const verdict = await endingOf(ports, run, latest > state.turn)
   await ports.executions.start(executionName(runId, run.epoch), verdict ? { ...state, next: 'Close', verdict } : state)
   await ports.executions.stop(executionName(runId, before.epoch))

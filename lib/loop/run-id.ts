@@ -31,5 +31,8 @@ export const runIdOf = (request: RunRequest, agents: unknown): string =>
 export const branchKeyOf = (repository: string, branchOrHead: string): string =>
   `branch#${sha256(canonical([normaliseRepository(repository), branchOrHead])).slice(0, 32)}`
 
+/** Scope of a repository's own budgets. */
+export const repositoryScope = (repository: string): string => sha256(normaliseRepository(repository)).slice(0, 32)
+
 /** 12 hex digits that tell sessions apart where their ids may not be shown. */
 export const fingerprint = (sessionId: string): string => sha256(sessionId).slice(0, 12)

@@ -145,6 +145,8 @@ export const runState = z.strictObject({
   /** Whether fix commits were made in the run. */
   fixed: z.boolean(),
   spent,
+  /** Scope of the repository's budgets, for which turns are counted; absent where the deployment has none for it. */
+  budget: z.exactOptional(z.string()),
   last: lastStep.nullable(),
   verdict: verdict.nullable(),
 })

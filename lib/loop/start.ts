@@ -1,5 +1,6 @@
 /** Starting a run, from any door: the same request is one run, one run a branch, and a newer head supersedes. */
 import { executionName } from '../names.ts'
+import { admit } from './budget.ts'
 import { changeBranch, freeBranch } from './branch.ts'
 import { KEEP_SECONDS } from './current-run.ts'
 import { agentsOf } from './deployment.ts'
@@ -20,13 +21,17 @@ export interface Started {
 }
 
 /** Whoever starts runs asks the forge where a branch stands, and publishes nothing. */
-export type StartPorts = Pick<Ports, 'runs' | 'sessions' | 'executions' | 'effects' | 'defaultAgents' | 'announce' | 'deployment'> & {
+export type StartPorts = Pick<
+  Ports,
+  'runs' | 'sessions' | 'executions' | 'effects' | 'defaultAgents' | 'announce' | 'notify' | 'deployment'
+> & {
   forge: Pick<Forge, 'branchHead'>
 }
 
 /**
  * Starts a run. The same request again gives the run there is, and makes sure that its first execution was started.
- * Errors: BadRequest, BadSettings, BranchGone, NotTheBranchHead, FetchFailed, FetchRefused, StoreConflict, StoreUnavailable.
+ * Errors: BadRequest, BadSettings, BranchGone, NotTheBranchHead, FetchFailed, FetchRefused, BudgetExceeded, StoreConflict,
+ * StoreUnavailable.
  */
 export const startRun = async (
   ports: StartPorts,
@@ -48,13 +53,26 @@ export const startRun = async (
   const own = input.again ? null : await publishedBy(ports, key, request)
   if (own) return { run: own, started: false }
 
-  const other = await takeBranch(ports, key, { runId, request, again: input.again ?? false })
-  if (other) return { run: await goneOn(ports, other), started: false }
+  const wish = { runId, request, again: input.again ?? false }
+  const there = await keeperOf(ports, (await ports.runs.branches.read(key))?.active ?? null, wish)
+  if (there) return { run: await goneOn(ports, there), started: false }
+  const giveBack = await admit(ports, { repository: request.repository, branch: key, run: runId })
+  const other = await takeBranch(ports, key, wish).catch(async (error: unknown) => {
+    await giveBack()
+    throw error
+  })
+  if (other) {
+    await giveBack()
+    return { run: await goneOn(ports, other), started: false }
+  }
   const item = newRun(ports, runId, request, input.startedBy)
   const created = await ports.runs.runs.write(runId, item)
   const run = created ? item : ((await ports.runs.runs.read(runId)) ?? item)
   // Somebody else's start of the same request was so much faster that the run is over: the lock taken here holds nothing.
-  if (run.status === 'ended') await freeBranch(ports, key, runId)
+  if (run.status === 'ended') {
+    await freeBranch(ports, key, runId)
+    await giveBack()
+  }
   const gone = await goneOn(ports, run)
   if (created) await ports.announce(runId)
   return { run: gone, started: created && gone.epoch === 1 }
@@ -83,24 +101,30 @@ const goneOn = async (ports: StartPorts, run: RunItem): Promise<RunItem> => {
  * whoever comes second, by whatever door and with whatever wishes, is shown that run, and only an explicit re-request takes its
  * place. Any other is ended first and the lock taken then: a start that dies between the two leaves nothing running.
  */
-const takeBranch = async (
-  ports: StartPorts,
-  key: string,
-  { runId, request, again }: { runId: string; request: RunRequest; again: boolean },
-): Promise<RunItem | null> => {
+const takeBranch = async (ports: StartPorts, key: string, wish: Wish): Promise<RunItem | null> => {
   let keeper: RunItem | null = null
-  await changeBranch(ports, key, async (branch) => {
+  await changeBranch(ports, key, async ({ active }) => {
     keeper = null
-    if (branch.active === runId) return null
-    const active = branch.active === null ? null : await ports.runs.runs.read(branch.active)
-    if (active && !again && active.verdict === null && active.request.head === request.head && active.request.base === request.base) {
-      keeper = active
-      return null
-    }
-    if (branch.active) await supersede(ports, branch.active)
-    return { active: runId, head: request.head, begun: false }
+    if (active === wish.runId) return null
+    keeper = await keeperOf(ports, active, wish)
+    if (keeper) return null
+    if (active) await supersede(ports, active)
+    return { active: wish.runId, head: wish.request.head, begun: false }
   })
   return keeper
+}
+
+interface Wish {
+  runId: string
+  request: RunRequest
+  again: boolean
+}
+
+/** The run that holds the branch, if it is another one of the very same change. */
+const keeperOf = async (ports: StartPorts, active: string | null, { runId, request, again }: Wish): Promise<RunItem | null> => {
+  if (active === null || active === runId || again) return null
+  const run = await ports.runs.runs.read(active)
+  return run?.verdict === null && run.request.head === request.head && run.request.base === request.base ? run : null
 }
 
 const newRun = (ports: StartPorts, runId: string, request: RunRequest, startedBy: string): RunItem => {

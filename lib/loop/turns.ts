@@ -6,6 +6,7 @@ import type { Invocation, Ports } from './ports.ts'
 import { type TurnRecord, type Usage, usage as usageSchema } from './record.ts'
 import { redact } from './redact.ts'
 import type { RunState } from './run.ts'
+import { countTurn } from './spend.ts'
 import { claim, failForGood, finish, release, type FinishRequest } from './turn-item.ts'
 
 /** How far clocks of two machines may differ: a lease outlives its worker's deadline by as much. */
@@ -158,6 +159,7 @@ export const takeTurn = async (
   const finished = claimed.kind === 'done' ? claimed : await runTurn(ports, claimed, invocation.signal, work)
   // After the write that finishes the turn, so that a crash in between leaves it to the retry, which finds the turn done.
   await ports.runs.addTurn(state.runId, finished.record)
+  await countTurn(ports, state, finished.record)
   return finished.state
 }
 

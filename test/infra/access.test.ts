@@ -1,6 +1,7 @@
 /** Least privilege, asked of a policy simulator: what a function must be able to do, and what it must not. */
 import { describe, expect, test } from 'vitest'
 import {
+  budgetKey,
   executionName,
   FUNCTION_FOLDERS,
   type FunctionName,
@@ -173,8 +174,23 @@ test('the secret of the webhooks is read by who takes them, and deliveries are k
     expect(await who((name) => may.object(name, action, 'deliveries/1.json'))).toEqual(['Webhook'])
 })
 
+test('whoever takes turns, starts or ends runs changes the counters of the budgets; whoever starts them reads them', async () => {
+  const counter = budgetKey('deployment')
+  expect(await who((name) => may.item(name, 'Runs', 'UpdateItem', counter))).toEqual([
+    'Review',
+    'Fix',
+    'Certify',
+    'Close',
+    'Start',
+    'Webhook',
+  ])
+  expect(await who((name) => may.item(name, 'Runs', 'GetItem', counter))).toEqual(['Start', 'Webhook'])
+  for (const action of ['PutItem', 'DeleteItem', 'Query']) expect(await who((name) => may.item(name, 'Runs', action, counter))).toEqual([])
+  for (const other of [RUN, BRANCH, key('fixer')]) expect(await who((name) => may.item(name, 'Runs', 'UpdateItem', other))).toEqual([])
+})
+
 test('people are told by Park and Close', async () => {
-  expect(await who((name) => may.publish(name))).toEqual(['Park', 'Close'])
+  expect(await who((name) => may.publish(name))).toEqual(['Park', 'Close', 'Start', 'Webhook'])
 })
 
 test('the key of the GitHub App is read by Publish alone', async () => {

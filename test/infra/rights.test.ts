@@ -14,6 +14,7 @@ import { runRecord } from '../../lib/loop/record.ts'
 import { recordFailure, recordLostExecution } from '../../lib/loop/record-failure.ts'
 import type { Teller } from '../../lib/loop/telling.ts'
 import type { RunState } from '../../lib/loop/run.ts'
+import { repositoryScope } from '../../lib/loop/run-id.ts'
 import { makeCallers, noTokens } from '../../lib/runtime/caller.ts'
 import { NO_DEPLOYMENT } from '../../lib/loop/deployment.ts'
 import { type ApiRoute, executionName, type FunctionName, MAX_PARK_DAYS, type Step } from '../../lib/names.ts'
@@ -34,6 +35,8 @@ const guarded: Guard = guard(asker(synthesize()), wakes)
 const callers = makeCallers(NO_DEPLOYMENT, noTokens)
 const REPOSITORY = { url: 'https://git.example/team/project', defaultBranch: 'main' }
 
+const BUDGETS = { runs: 9, day: { tokens: 1_000_000_000 } }
+
 /** A forge that takes one piece of news. */
 const TELLER: Teller = {
   tells: () => true,
@@ -46,7 +49,7 @@ const TELLER: Teller = {
 const makeLoop = () =>
   makePorts({
     teller: TELLER,
-    deployment: deploymentOf(REPOSITORY.url),
+    deployment: deploymentOf(REPOSITORY.url, { budgets: BUDGETS }),
     workspaces: new FakeWorkspaces({ base: { 'a.js': 'one\n' }, head: { 'a.js': 'one\nbad\n' } }),
   })
 type Loop = ReturnType<typeof makeLoop>
@@ -180,9 +183,27 @@ test('a schedule starts a run of its branch against the default branch, and is s
   expect(run?.request.overrides).toEqual({ ask: 'never' })
 })
 
+/** The repository's budget of the day is used up. */
+const spendAll = (ports: Loop, url: string): Promise<void> =>
+  ports.runs.budgets.add(repositoryScope(url), {
+    day: new Date(ports.effects.now()).toISOString().slice(0, 10),
+    id: 'all',
+    tokens: BUDGETS.day.tokens,
+    microdollars: 0,
+  })
+
+test('a start over a budget is refused, and people are told', async () => {
+  const ports = makeLoop()
+  await spendAll(ports, REPOSITORY.url)
+  const event = apiEvent('POST /runs', { body: { repository: REPOSITORY.url, branch: 'feature' } })
+  const answer = answered('POST /runs', await startHandler(guarded.for(ports, 'Start'), callers)(event))
+  expect(answer.status).toBe(429)
+  expect(ports.notices).toMatchObject([{ kind: 'budget', repository: REPOSITORY.url }])
+})
+
 /** Deliveries that start, supersede, command and end runs. */
 const byWebhook = async (): Promise<string[]> => {
-  const ports = { ...makeLoop(), deployment: deploymentOf(GITHUB.url, githubRepository), pulls: new FakePulls() }
+  const ports = { ...makeLoop(), deployment: deploymentOf(GITHUB.url, { ...githubRepository, budgets: BUDGETS }), pulls: new FakePulls() }
   const secrets = async () => {
     await guarded.readHookSecret('Webhook')
     return [HOOK_SECRET_TEXT]
@@ -198,13 +219,16 @@ const byWebhook = async (): Promise<string[]> => {
   ports.agent.script.push(ports.agent.done(finds('ask-user', 'bad-word')))
   await drive(ports, stateOf({ runId: second.runId, next: 'Prepare', commit: ports.forge.head }), 'Decide')
   const answers = [await say('/reviewloop fix'), await say('/reviewloop abort')]
-  return [first, second, ...answers].map(({ outcome }) => outcome)
+  await spendAll(ports, GITHUB.url)
+  ports.forge.head = 'd'.repeat(40)
+  const refused = await deliver('pull_request', pullRequestOf('synchronize', { head: { sha: ports.forge.head } }))
+  return [first, second, ...answers, refused].map(({ outcome }) => outcome)
 }
 
 test('the runs came to their ends', () => {
   expect(verdict).toMatchObject({ outcome: 'approved', reason: 'certified' })
   expect(ends).toEqual(['Done', 'Failed', 'Failed', 'Done'])
-  expect(deliveries).toEqual(['started', 'started', 'decided', 'aborted'])
+  expect(deliveries).toEqual(['started', 'started', 'decided', 'aborted', 'refused'])
 })
 
 test('no function was refused anything', () => {

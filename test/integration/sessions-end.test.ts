@@ -1,6 +1,7 @@
 /** What becomes of sessions when a run is parked and when it ends: on the real tables. */
 import { describe, expect, it } from 'vitest'
 import { close } from '../../lib/loop/close.ts'
+import { NO_DEPLOYMENT } from '../../lib/loop/deployment.ts'
 import type { RunItem } from '../../lib/loop/items.ts'
 import { park } from '../../lib/loop/park.ts'
 import { fingerprint } from '../../lib/loop/run-id.ts'
@@ -17,7 +18,13 @@ describe('a run is parked, and a run ends', () => {
     const item = runItemOf({ runId: run.runId(), nonce: run.effects.nonce(), ...change })
     expect(await run.tables.runs.runs.write(run.runId(), item)).toBe(true)
   }
-  const ports = () => ({ ...run.driver.ports, announce: async () => undefined, notify: async () => undefined, executions: new FakeExecutions() })
+  const ports = () => ({
+    ...run.driver.ports,
+    announce: async () => undefined,
+    notify: async () => undefined,
+    deployment: NO_DEPLOYMENT,
+    executions: new FakeExecutions(),
+  })
   const ended = { outcome: 'approved', reason: 'clean', by: null, error: null } as const
   const items = () => Promise.all(TURN_ROLES.map(run.itemOf))
   const transcripts = (): string[] => [...run.artifacts.objects.keys()].filter((key) => key.startsWith('transcripts/'))

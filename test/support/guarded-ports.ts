@@ -1,6 +1,6 @@
 /** Ports as one function has them in AWS: every call is asked of the policies first, and what is used is noted. */
-import type { ItemStore, Ports } from '../../lib/loop/ports.ts'
-import { deliveryKey, type FunctionName, roleKey, TABLE, TURN_ROLES } from '../../lib/names.ts'
+import type { BudgetStore, ItemStore, Ports } from '../../lib/loop/ports.ts'
+import { budgetKey, deliveryKey, type FunctionName, roleKey, TABLE, TURN_ROLES } from '../../lib/names.ts'
 import type { Asker } from './iam.ts'
 import { APP_SECRET, HOOK_SECRET, SECRET } from './template.ts'
 
@@ -23,6 +23,23 @@ export interface Guard {
 
 const MACHINE = 'arn:aws:states:us-east-1:000000000000:stateMachine:reviewloop-test'
 const executionArn = (name: string): string => `${MACHINE.replace(':stateMachine:', ':execution:')}:${name}`
+
+const counters = (budgets: BudgetStore, ask: (action: string, scope: string) => Promise<void>): BudgetStore => {
+  const asking =
+    <Rest extends unknown[], T>(action: string, call: (scope: string, ...rest: Rest) => Promise<T>) =>
+    async (scope: string, ...rest: Rest): Promise<T> => {
+      await ask(action, scope)
+      return call(scope, ...rest)
+    }
+  return {
+    add: asking('UpdateItem', (...of: Parameters<BudgetStore['add']>) => budgets.add(...of)),
+    spent: asking('GetItem', (...of: Parameters<BudgetStore['spent']>) => budgets.spent(...of)),
+    tellOnce: asking('UpdateItem', (...of: Parameters<BudgetStore['tellOnce']>) => budgets.tellOnce(...of)),
+    places: asking('GetItem', (...of: Parameters<BudgetStore['places']>) => budgets.places(...of)),
+    enter: asking('UpdateItem', (...of: Parameters<BudgetStore['enter']>) => budgets.enter(...of)),
+    leave: asking('UpdateItem', (...of: Parameters<BudgetStore['leave']>) => budgets.leave(...of)),
+  }
+}
 
 export const guard = (may: Asker, wakes: readonly FunctionName[]): Guard => {
   const used: Use[] = []
@@ -71,6 +88,7 @@ export const guard = (may: Asker, wakes: readonly FunctionName[]): Guard => {
         branches: items(ports.runs.branches, 'runs', (key) => key),
         forges: items(ports.runs.forges, 'runs', (runId) => runId),
         deliveries: items(ports.runs.deliveries, 'runs', deliveryKey),
+        budgets: counters(ports.runs.budgets, (action, scope) => item('runs', action, budgetKey(scope))),
         addTurn: async (runId, record) => {
           await item('runs', 'PutItem', roleKey(runId, record.role))
           return ports.runs.addTurn(runId, record)

@@ -12,6 +12,7 @@ import {
 } from '../../lib/loop/items.ts'
 import type { ArtifactStore, ItemStore, RunStore, SessionStore } from '../../lib/loop/ports.ts'
 import { type ForgeItem, forgeItem } from '../../lib/loop/telling.ts'
+import { memoryBudgets } from './memory-budgets.ts'
 import type { TurnRecord } from '../../lib/loop/record.ts'
 import { pageOf } from '../../lib/loop/run-list.ts'
 import { deliveryKey, roleKey } from '../../lib/names.ts'
@@ -80,6 +81,7 @@ export const memoryRuns = (faults: Faults = {}): MemoryRuns => {
     forges: memoryItems<string, ForgeItem>(forgeItems, forgeItem, (key) => `${key}#forge`, faults),
     deliveryItems,
     deliveries: memoryItems<string, DeliveryItem>(deliveryItems, deliveryItem, deliveryKey, faults),
+    budgets: memoryBudgets(),
     addTurn: (runId, record) => {
       const key = `${roleKey(runId, record.role)}#${record.turn}`
       return around(faults, 'addTurn', key, () => {

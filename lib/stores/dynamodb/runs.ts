@@ -14,6 +14,7 @@ import { type TurnRecord, turnRecord } from '../../loop/record.ts'
 import { type ForgeItem, forgeItem } from '../../loop/telling.ts'
 import { pageOf } from '../../loop/run-list.ts'
 import { deliveryKey, roleKey, TABLE, TURN_ROLES, turnSk } from '../../names.ts'
+import { dynamoBudgets } from './budgets.ts'
 import { casItems, fromAttributes, type TableAccess, toAttributes } from './cas-item.ts'
 import { callStore } from '../store-errors.ts'
 import { runPages } from './run-pages.ts'
@@ -103,6 +104,7 @@ export const dynamoRuns = (access: TableAccess & { small?: boolean }): RunStore 
     forges: casItems<string, ForgeItem>(access, forgeItem, (runId) => ({ pk: runId, sk: TABLE.forgeSk })),
     branches: casItems(access, branchItem, (key: string) => ({ pk: key, sk: TABLE.branchSk })),
     deliveries: casItems(access, deliveryItem, (id: string) => ({ pk: deliveryKey(id), sk: TABLE.deliverySk })),
+    budgets: dynamoBudgets(access),
     addTurn: turns.add,
     turns: async (runId) =>
       (await turns.of(runId))
