@@ -1,4 +1,5 @@
 /** Tables of the documentation that are made from code. */
+import { acpCapabilities } from '../lib/agents/acp/agent.ts'
 import { createBedrockAgent } from '../lib/agents/bedrock/agent.ts'
 import { readBedrockSettings } from '../lib/agents/bedrock/settings.ts'
 import { CLAUDE } from '../lib/agents/claude/agent.ts'
@@ -109,11 +110,16 @@ const agents = (): Pick<Agent, 'id' | 'capabilities'>[] => [
   createCodexAgent(readCodexSettings({ [ENV.codexModel]: 'model' }), { sdk: { Codex: Unused }, version: '', key: async () => '' }),
 ]
 
-/** What each agent can do. */
+/** What each agent can do. What `acp` can depends on the agent behind it. */
 export const agentsTable = (): string => {
   const able = Object.keys(CAPABILITIES) as (keyof Capabilities)[]
+  const word = (can: boolean): string => (can ? 'yes' : 'no')
+  const [best, least] = [acpCapabilities(true), acpCapabilities(false)]
   return table(
     ['Agent', ...able.map((name) => CAPABILITIES[name])],
-    agents().map(({ id, capabilities }) => [code(id), ...able.map((name) => (capabilities[name] ? 'yes' : 'no'))]),
+    [
+      ...agents().map(({ id, capabilities }) => [code(id), ...able.map((name) => word(capabilities[name]))]),
+      [code('acp'), ...able.map((name) => (best[name] === least[name] ? word(best[name]) : 'where its agent can'))],
+    ],
   )
 }

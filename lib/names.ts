@@ -122,6 +122,13 @@ export const ENV = {
   claudeEffort: 'REVIEWLOOP_CLAUDE_EFFORT',
   claudeMaxTokens: 'REVIEWLOOP_CLAUDE_MAX_TOKENS',
   claudeContextTokens: 'REVIEWLOOP_CLAUDE_CONTEXT_TOKENS',
+  /** Settings of the agent `acp`: docs/agents.md says what each may hold. */
+  acpCommand: 'REVIEWLOOP_ACP_COMMAND',
+  acpEnvironment: 'REVIEWLOOP_ACP_ENVIRONMENT',
+  acpState: 'REVIEWLOOP_ACP_STATE',
+  acpHome: 'REVIEWLOOP_ACP_HOME',
+  acpLogin: 'REVIEWLOOP_ACP_LOGIN',
+  acpContextTokens: 'REVIEWLOOP_ACP_CONTEXT_TOKENS',
   /** Folder below whose node_modules the packages of the optional agents are installed. */
   agents: 'REVIEWLOOP_AGENTS',
   /** The embedded engine's data folder. */

@@ -31,6 +31,8 @@ export interface CliHome extends AsyncDisposable {
 }
 
 export interface CliHomeOptions {
+  /** Where to make it, for a tool that looks for its sessions by the path of its home; a new place, unless said. Nothing may be there. */
+  folder?: string
   /** Variables that are passed on besides, where they are set: those by which the agent reaches its provider. */
   pass?: readonly string[]
   /** Variables of the agent's own; a path below HOME may be made from `folder`. */
@@ -40,8 +42,10 @@ export interface CliHomeOptions {
 }
 
 /** Makes a home; disposing of it removes it. The name is one that the next turn clears where this process is killed. */
-export const openCliHome = async ({ pass = [], set = () => ({}), source = process.env }: CliHomeOptions = {}): Promise<CliHome> => {
-  const folder = await mkdtemp(join(tmpdir(), 'reviewloop-cli-'))
+export const openCliHome = async (options: CliHomeOptions = {}): Promise<CliHome> => {
+  const { pass = [], set = () => ({}), source = process.env } = options
+  const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'reviewloop-cli-')))
+  if (options.folder !== undefined) await mkdir(folder, { mode: 0o700 })
   const inside = (name: string): string => join(folder, name)
   const places = {
     TMPDIR: inside('tmp'),

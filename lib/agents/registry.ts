@@ -35,6 +35,7 @@ const knownAgents = ({ scenario }: AgentOptions): ReadonlyMap<string, Known> =>
         remedy: `it needs its package, a model in ${ENV.codexModel} and a key: see docs/agents.md`,
       },
     ],
+    ['acp', { make: acp, remedy: `${ENV.acpCommand} says how the agent is started: see docs/agents.md` }],
     ['scripted', { make: () => scripted(scenario), remedy: 'it plays a scenario file: name one' }],
   ])
 
@@ -70,6 +71,11 @@ const claude = async (): Promise<Agent> => {
   const sdk = await loadClaudeSdk()
   const settings = readClaudeSettings(process.env)
   return createClaudeAgent(settings, sdk, { key: claudeKey(process.env, settings) })
+}
+
+const acp = async (): Promise<Agent> => {
+  const [{ createAcpAgent }, { readAcpSettings }] = await Promise.all([import('./acp/agent.ts'), import('./acp/settings.ts')])
+  return createAcpAgent(readAcpSettings(process.env))
 }
 
 const scripted = async (file: string | undefined): Promise<Agent> => {

@@ -121,6 +121,8 @@ export interface Agent {
   readonly id: string
   readonly version: string
   readonly capabilities: Capabilities
+  /** Why it cannot resume a session, where that depends on more than its name. */
+  readonly whyCold?: string
   /** Minutes that its provider keeps a conversation in a cache, 0 for not at all: what `sessions.max_idle: auto` means. Left out where nobody can tell. */
   readonly cacheMinutes?: number
   run(turn: AgentTurn): Promise<AgentResult>

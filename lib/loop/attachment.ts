@@ -10,7 +10,7 @@ export type Attachment =
   | { use: 'start'; why: string }
   | { use: 'resume'; session: SessionRecord; why: string }
 
-type Served = Pick<Agent, 'id' | 'version' | 'capabilities' | 'cacheMinutes'>
+type Served = Pick<Agent, 'id' | 'version' | 'capabilities' | 'cacheMinutes' | 'whyCold'>
 type SessionPolicy = Pick<Policy, 'session_reuse' | 'sessions'>
 
 /** Whether what the turn leaves is kept for a later turn of the role. */
@@ -28,7 +28,8 @@ export const attachment = (options: {
 }): Attachment => {
   const { role, agent, policy, item } = options
   if (!policy.session_reuse) return { use: 'none', why: 'session_reuse is off' }
-  if (!agent.capabilities.resume) return { use: 'none', why: `${agent.id} cannot resume a session` }
+  if (!agent.capabilities.resume)
+    return { use: 'none', why: `${agent.id} cannot resume a session${agent.whyCold ? `: ${agent.whyCold}` : ''}` }
   if (!isKept(role, policy)) return { use: 'start', why: 'sessions.reviewer is turn' }
   const { session } = item
   if (!session) return { use: 'start', why: item.fingerprints.length > 0 ? 'no session is stored any more' : 'first turn of the role' }

@@ -41,7 +41,7 @@ describe('agents by name', () => {
     await expect(createAgents().find(['scripted', 'nobody'])).rejects.toMatchObject({
       name: 'AgentUnavailable',
       message:
-        'No agent can run here. scripted: no scenario file is named (it plays a scenario file: name one); nobody: there is no agent of that name; there are lint, bedrock, claude, codex, scripted.',
+        'No agent can run here. scripted: no scenario file is named (it plays a scenario file: name one); nobody: there is no agent of that name; there are lint, bedrock, claude, codex, acp, scripted.',
     })
     await expect(createAgents().find([])).rejects.toMatchObject({ name: 'AgentUnavailable' })
     await expect(createAgents().find(['constructor'])).rejects.toMatchObject({ name: 'AgentUnavailable' })

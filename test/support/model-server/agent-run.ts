@@ -15,7 +15,7 @@ type Fakes = ReturnType<typeof makeFakes>
 
 export interface RunBench<Request> {
   server: { requests: Request[] }
-  agent(settings: Record<string, string>, options: { now: () => number }): Agent
+  agent(settings: Record<string, string>, options: { now: () => number }): Agent | Promise<Agent>
 }
 
 export interface AgentRunOptions {
@@ -51,9 +51,9 @@ export const agentRun = async <Request>(
 ): Promise<AgentRun<Request>> => {
   const { base = {}, head, overrides = {}, settings = {}, before, oneCall = false, again = () => false, stepMs = 60_000 } = options
   const requests: AgentRun<Request>['requests'] = new Map()
-  const makeAgent = (): Agent => {
+  const makeAgent = async (): Promise<Agent> => {
     let ahead = 0
-    const agent = bench.agent(settings, { now: () => ports.effects.now() + ahead })
+    const agent = await bench.agent(settings, { now: () => ports.effects.now() + ahead })
     return {
       ...agent,
       run: async (turn) => {
@@ -74,7 +74,7 @@ export const agentRun = async <Request>(
   clock(ports.effects.now)
   Object.assign(ports, {
     workspaces: new FakeWorkspaces({ base, head }),
-    agents: { find: async () => [makeAgent()] },
+    agents: { find: async () => [await makeAgent()] },
     defaultAgents: [name],
   })
   const { state: start } = await aRun(ports, { overrides })

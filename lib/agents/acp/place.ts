@@ -1,0 +1,75 @@
+/**
+ * The folder that a session lives in, turn after turn: agents find their sessions by the path they were started in, so it has the same
+ * path wherever the session is resumed. It holds an empty HOME and, beside it, an empty folder to start in: the repository is not on
+ * disk for the agent, but behind its tools.
+ */
+import { randomBytes } from 'node:crypto'
+import { cp, mkdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { openCliHome } from '../cli-home.ts'
+import type { AcpSettings } from './settings.ts'
+
+export interface Place extends AsyncDisposable {
+  name: string
+  home: string
+  /** Where the agent is started. Empty. */
+  work: string
+  /** For the socket of its tools. */
+  socket: string
+  environment: Record<string, string>
+}
+
+/** Agents written for Node are run by ours: the machine's own may be too old for them. */
+const PATH = [dirname(process.execPath), process.env['PATH'] ?? ''].join(delimiter)
+
+/** Opens the folder of a session, or a new one. Throws an Error where another process is at work in it. */
+export const openPlace = async (name: string | null, settings: Pick<AcpSettings, 'environment' | 'home'>): Promise<Place> => {
+  const chosen = name ?? randomBytes(8).toString('hex')
+  const folder = join(await realpath(tmpdir()), `reviewloop-acp-${chosen}`)
+  await makeOwn(folder)
+  // An agent that has just been ended may still be writing.
+  const remove = (): Promise<void> => rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
+  try {
+    const { folder: home, environment } = await openCliHome({
+      folder: join(folder, 'home'),
+      pass: settings.environment,
+      set: () => ({ PATH }),
+    })
+    const work = join(folder, 'work')
+    await mkdir(work, { mode: 0o700 })
+    if (settings.home !== null) await cp(settings.home, home, { recursive: true })
+    return { name: chosen, home, work, socket: join(folder, 'tools'), environment, [Symbol.asyncDispose]: remove }
+  } catch (error) {
+    await remove()
+    throw error
+  }
+}
+
+/** Makes the folder, with the owner's pid in it. What a process left that was killed is removed. */
+const makeOwn = async (folder: string): Promise<void> => {
+  const owner = join(folder, 'owner')
+  for (let isFirst = true; ; isFirst = false) {
+    const made = await mkdir(folder, { mode: 0o700 }).then(
+      () => true,
+      (error: unknown) => {
+        if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false
+        throw error
+      },
+    )
+    if (made) break
+    if (!isFirst || isAlive(Number(await readFile(owner, 'utf8').catch(() => '')))) throw new Error('another turn is at work in its folder')
+    await rm(folder, { recursive: true, force: true })
+  }
+  await writeFile(owner, String(process.pid))
+}
+
+const isAlive = (pid: number): boolean => {
+  if (!Number.isInteger(pid) || pid <= 0) return false
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+  }
+}

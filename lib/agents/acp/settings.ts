@@ -1,0 +1,61 @@
+/** Settings of the agent: those of the deployment, never of a repository. They come from the environment. */
+import { isAbsolute } from 'node:path'
+import * as z from 'zod'
+import { ENV } from '../../names.ts'
+
+/** A path below HOME, with forward slashes. */
+export const isBelowHome = (path: string): boolean =>
+  !/[\0\\]/.test(path) && path.split('/').every((segment) => segment !== '' && segment !== '.' && segment !== '..')
+
+const list = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== ''),
+)
+
+const json = z.string().transform((text, context): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    context.addIssue({ code: 'custom', message: 'not JSON' })
+    return z.NEVER
+  }
+})
+
+/** Names of variables. Those of reviewloop itself hold what no agent is to see. */
+const variable = z.string().regex(/^(?!REVIEWLOOP_)[A-Za-z_][A-Za-z0-9_]*$/)
+
+const settings = z.object({
+  /** Program and arguments, as JSON: what starts the agent with its protocol on stdin and stdout. */
+  command: json.pipe(z.tuple([z.string().min(1)], z.string())),
+  /** Variables that the agent is given besides those that every program needs. */
+  environment: list.pipe(z.array(variable)).default([]),
+  /** Files and folders below HOME that hold its sessions. With none no session is resumed. */
+  state: list.pipe(z.array(z.string().refine(isBelowHome))).default([]),
+  /** A folder whose content every turn finds in its HOME: the agent's own settings. */
+  home: z.string().refine(isAbsolute).nullable().default(null),
+  /** The login method to ask the agent for, where it wants to be asked. */
+  login: z.string().min(1).nullable().default(null),
+  /** Tokens that its model can be given; a turn plans to stay well below. */
+  contextTokens: z.coerce.number<string>().int().min(20_000).default(200_000),
+})
+export type AcpSettings = z.infer<typeof settings>
+
+const VARIABLES = {
+  command: ENV.acpCommand,
+  environment: ENV.acpEnvironment,
+  state: ENV.acpState,
+  home: ENV.acpHome,
+  login: ENV.acpLogin,
+  contextTokens: ENV.acpContextTokens,
+} as const satisfies Record<keyof AcpSettings, string>
+
+/** Throws an Error that names each variable that is missing or wrong. */
+export const readAcpSettings = (environment: Readonly<Record<string, string | undefined>>): AcpSettings => {
+  const given = Object.entries(VARIABLES).flatMap(([key, name]) => (environment[name] ? [[key, environment[name]]] : []))
+  const parsed = settings.safeParse(Object.fromEntries(given))
+  if (parsed.success) return parsed.data
+  const wrong = new Set(parsed.error.issues.map(({ path }) => VARIABLES[path[0] as keyof AcpSettings]))
+  throw new Error([...wrong].map((name) => (environment[name] ? `${name} is not valid` : `${name} is not set`)).join(', '))
+}
