@@ -131,6 +131,8 @@ export const ENV = {
   acpContextTokens: 'REVIEWLOOP_ACP_CONTEXT_TOKENS',
   /** Folder below whose node_modules the packages of the optional agents are installed. */
   agents: 'REVIEWLOOP_AGENTS',
+  /** Token of a `reviewloop serve` of this machine, for `--remote`. */
+  remoteToken: 'REVIEWLOOP_REMOTE_TOKEN',
   /** The embedded engine's data folder. */
   data: 'REVIEWLOOP_DATA',
 } as const

@@ -5,14 +5,17 @@ import { decideRun } from '../../lib/loop/decide.ts'
 import { LoopError } from '../../lib/loop/errors.ts'
 import type { RunItem } from '../../lib/loop/items.ts'
 import { answerOf, type AnswerFlags } from '../terminal/answer.ts'
-import type { ExitCode } from '../terminal/exit.ts'
+import { EXIT, type ExitCode } from '../terminal/exit.ts'
+import { findRemote, printRemote, reportRemote, settleRemote } from '../terminal/remote-run.ts'
+import { callRemote, parseRemote } from '../terminal/remote.ts'
+import { signOfLife } from '../terminal/sign-of-life.ts'
 import { withSession, type Session } from '../terminal/session.ts'
 import { openFindings, settle, type SettleOptions } from '../terminal/settle.ts'
 import { findRun } from './find-run.ts'
-import { outputsOf, reportFlags, type CommonFlags } from './flags.ts'
+import { outputsOf, remoteFlag, reportFlags, type RemoteFlags, waitFlag } from './flags.ts'
 import { goOn, scenarioOf } from './resume.ts'
 
-type DecideFlags = CommonFlags & AnswerFlags & { question?: string; scenario?: string }
+type DecideFlags = RemoteFlags & AnswerFlags & { question?: string; scenario?: string }
 
 const collect = (value: string, before: string[] | undefined): string[] => [...(before ?? []), value]
 
@@ -64,8 +67,27 @@ const decideAndGoOn = async (named: string | undefined, flags: DecideFlags): Pro
   )
 }
 
+/** Answers a run of a deployment, which goes on by itself. */
+const decideRemote = async (remote: string, named: string | undefined, flags: DecideFlags): Promise<ExitCode> => {
+  const outputs = outputsOf(flags)
+  const { quiet = false } = flags
+  const url = parseRemote(remote)
+  const id = await findRemote(url, named, ['parked'], 'parked run')
+  await signOfLife(`waiting for ${url.host}`, quiet, async () => {
+    const { findings } = await reportRemote(url, id)
+    const answer = answerOf(
+      flags,
+      findings.filter(({ status }) => status === 'open'),
+    )
+    await callRemote(url, 'POST', `/runs/${id}/decision`, { answer, ...(flags.question ? { question: flags.question } : {}) })
+  })
+  if (flags.wait) return settleRemote(url, id, outputs, quiet)
+  await printRemote(url, id, outputs)
+  return EXIT.approved
+}
+
 export const decideCommand = (program: Command, done: (code: ExitCode) => void): void => {
-  reportFlags(program.command('decide').argument('[run]', 'parked run; the newest when left out'))
+  waitFlag(remoteFlag(reportFlags(program.command('decide').argument('[run]', 'parked run; the newest when left out'))))
     .description('answer a parked run, and go on with it')
     .option('--approve', 'approve as it is, with what is open')
     .option('--fix <id...>', 'fix these findings in one more round; `all`: every open one that is more than information')
@@ -77,5 +99,7 @@ export const decideCommand = (program: Command, done: (code: ExitCode) => void):
     .option('--abort', 'end the run')
     .option('--question <id>', 'only if this is the question that is open (`show` prints it)')
     .option('--scenario <file>', 'scenario of the scripted agent')
-    .action(async (named: string | undefined, flags: DecideFlags) => done(await decideAndGoOn(named, flags)))
+    .action(async (named: string | undefined, flags: DecideFlags) =>
+      done(await (flags.remote ? decideRemote(flags.remote, named, flags) : decideAndGoOn(named, flags))),
+    )
 }

@@ -5,15 +5,18 @@ import { createAgents, optionalAgents } from '../../lib/agents/registry.ts'
 import { openDataFolder } from '../../lib/local/data-folder.ts'
 import { dataFolderPath } from '../../lib/local/data-path.ts'
 import { asLoopError } from '../../lib/loop/errors.ts'
-import { redact } from '../../lib/loop/redact.ts'
+import { oneLine, redact } from '../../lib/loop/redact.ts'
 import { SETTINGS_FILE } from '../../lib/loop/policy.ts'
 import { parseSettings } from '../../lib/loop/settings.ts'
+import { healthAnswer } from '../../lib/loop/api.ts'
+import { firstIssue } from '../../lib/loop/issue.ts'
 import { ENV } from '../../lib/names.ts'
 import { gitText } from '../../lib/workspace/git.ts'
 import { EXIT, type ExitCode } from '../terminal/exit.ts'
 import { signOfLife } from '../terminal/sign-of-life.ts'
 import { paintFor } from '../terminal/paint.ts'
-import { dataFlag, type CommonFlags } from './flags.ts'
+import { callerOf, callRemote, parseRemote } from '../terminal/remote.ts'
+import { dataFlag, type CommonFlags, type RemoteFlags } from './flags.ts'
 
 interface Check {
   name: string
@@ -74,23 +77,39 @@ const settingsHere = async (): Promise<string> => {
   return file
 }
 
+const checksHere = (flags: CommonFlags): Check[] => [
+  { name: 'Node', look: node },
+  { name: 'git', look: git },
+  { name: 'data folder', look: () => dataFolder(flags.data) },
+  { name: 'agent lint', look: () => agent('lint') },
+  ...optionalAgents().map((name) => ({ name: `agent ${name}`, look: () => agent(name), optional: true })),
+  { name: 'settings', look: settingsHere },
+  {
+    name: 'git token',
+    look: async () =>
+      process.env[ENV.gitToken] ? `${ENV.gitToken} is set` : `${ENV.gitToken} is not set; only https repositories need it`,
+  },
+]
+
+const remoteHealth = async (url: URL): Promise<string> => {
+  const health = healthAnswer.loose().safeParse(await callRemote(url, 'GET', '/health'))
+  if (!health.success) throw new Error(`it answered what this version does not know: ${firstIssue(health.error)}`)
+  const { stage, repositories } = health.data
+  return `stage ${stage}; it reviews ${repositories.map((name) => oneLine(name, 80)).join(', ') || 'nothing'}`
+}
+
+const checksOf = (url: URL): Check[] => [
+  { name: 'address', look: async () => url.href },
+  { name: 'caller', look: () => callerOf(url) },
+  { name: 'API', look: () => remoteHealth(url) },
+]
+
 export const doctorCommand = (program: Command, done: (code: ExitCode) => void): void => {
   dataFlag(program.command('doctor'))
-    .description('check what reviewloop needs here')
-    .action(async (flags: CommonFlags) => {
-      const checks: Check[] = [
-        { name: 'Node', look: node },
-        { name: 'git', look: git },
-        { name: 'data folder', look: () => dataFolder(flags.data) },
-        { name: 'agent lint', look: () => agent('lint') },
-        ...optionalAgents().map((name) => ({ name: `agent ${name}`, look: () => agent(name), optional: true })),
-        { name: 'settings', look: settingsHere },
-        {
-          name: 'git token',
-          look: async () =>
-            process.env[ENV.gitToken] ? `${ENV.gitToken} is set` : `${ENV.gitToken} is not set; only https repositories need it`,
-        },
-      ]
+    .description('check what reviewloop needs here, or a deployment')
+    .option('--remote <url>', 'check a deployment: the address, your AWS credentials, what it reviews')
+    .action(async (flags: RemoteFlags) => {
+      const checks = flags.remote === undefined ? checksHere(flags) : checksOf(parseRemote(flags.remote))
       const paint = paintFor(process.stdout)
       let wrong = 0
       for (const { name, look, optional } of checks) {

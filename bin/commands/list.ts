@@ -1,14 +1,18 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { isDataFolder } from '../../lib/local/data-folder.ts'
 import { dataFolderPath } from '../../lib/local/data-path.ts'
-import type { RunItem } from '../../lib/loop/items.ts'
+import type { RunSummary } from '../../lib/loop/items.ts'
+import { isWanted } from '../../lib/loop/run-list.ts'
 import { viewOf } from '../../lib/loop/view.ts'
 import { oneLine } from '../../lib/loop/redact.ts'
 import { LoopError } from '../../lib/loop/errors.ts'
 import type { ExitCode } from '../terminal/exit.ts'
 import { asTyped } from '../terminal/command-name.ts'
+import { listRemote } from '../terminal/remote-run.ts'
+import { parseRemote } from '../terminal/remote.ts'
+import { signOfLife } from '../terminal/sign-of-life.ts'
 import { withSession } from '../terminal/session.ts'
-import { dataFlag, outputsOf, type CommonFlags } from './flags.ts'
+import { dataFlag, outputsOf, remoteFlag, type RemoteFlags } from './flags.ts'
 
 /** Columns as wide as their widest cell. */
 const table = (rows: readonly string[][]): string => {
@@ -23,7 +27,7 @@ const table = (rows: readonly string[][]): string => {
     .join('\n')
 }
 
-const row = (run: RunItem): string[] => [
+const row = (run: RunSummary): string[] => [
   run.runId,
   run.verdict && run.status === 'ended' ? `${run.verdict.outcome} (${run.verdict.reason})` : run.status,
   run.createdAt.slice(0, 16).replace('T', ' '),
@@ -32,19 +36,40 @@ const row = (run: RunItem): string[] => [
   oneLine(run.request.repository, 80),
 ]
 
+type ListFlags = Omit<RemoteFlags, 'output' | 'wait'> & {
+  output?: string
+  repository?: string
+  branch?: string
+  status?: RunSummary['status']
+}
+
+const fromHere = async (flags: ListFlags): Promise<RunSummary[]> => {
+  // looking makes no data folder
+  if (!(await isDataFolder(dataFolderPath(flags.data)))) return []
+  const runs = await withSession({ data: flags.data, own: false }, ({ loop }) => loop.ports.runs.list())
+  const { repository, branch, status } = flags
+  return runs.filter((run) => isWanted(run, { repository, branch, status })).map((run) => viewOf(run, []).run)
+}
+
+const MOST_REMOTE = 200
+
+const fromRemote = async (remote: string, { repository, branch, status, quiet }: ListFlags): Promise<RunSummary[]> => {
+  const url = parseRemote(remote)
+  return signOfLife(`waiting for ${url.host}`, quiet, () => listRemote(url, { repository, branch, status }, MOST_REMOTE))
+}
+
 export const listCommand = (program: Command, done: (code: ExitCode) => void): void => {
-  dataFlag(program.command('list'))
-    .description('list the runs of the data folder, newest first')
+  remoteFlag(dataFlag(program.command('list')))
+    .description('list runs, newest first')
     .option('--output <format>', 'text or json')
-    .action(async (flags: Omit<CommonFlags, 'output'> & { output?: string }) => {
+    .option('--repository <name>', 'only runs of this repository')
+    .option('--branch <name>', 'only runs of this branch')
+    .addOption(new Option('--status <status>', 'only runs of this status').choices(['running', 'parked', 'ended']))
+    .action(async (flags: ListFlags) => {
       const { stdout } = outputsOf(flags.output ? { output: [flags.output] } : {})
       if (stdout !== 'text' && stdout !== 'json') throw new LoopError('BadRequest', 'list prints text or json.')
-      // looking makes no data folder
-      const runs = (await isDataFolder(dataFolderPath(flags.data)))
-        ? await withSession({ data: flags.data, own: false }, ({ loop }) => loop.ports.runs.list())
-        : []
-      if (stdout === 'json')
-        process.stdout.write(`${JSON.stringify({ version: 1, runs: runs.map((run) => viewOf(run, []).run) }, null, 2)}\n`)
+      const runs = flags.remote ? await fromRemote(flags.remote, flags) : await fromHere(flags)
+      if (stdout === 'json') process.stdout.write(`${JSON.stringify({ version: 1, runs }, null, 2)}\n`)
       else if (runs.length === 0) process.stdout.write(asTyped('No run yet: start one with `reviewloop run`.\n'))
       else process.stdout.write(`${table([['RUN', 'STATUS', 'STARTED (UTC)', 'HEAD', 'BRANCH', 'REPOSITORY'], ...runs.map(row)])}\n`)
       done(0)

@@ -3,7 +3,7 @@ import { accessSync, constants, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { LoopError } from '../../lib/loop/errors.ts'
 
-export const FORMATS = ['text', 'json', 'sarif', 'markdown'] as const
+export const FORMATS = ['text', 'json', 'sarif', 'markdown', 'patch'] as const
 export type Format = (typeof FORMATS)[number]
 
 export interface Outputs {

@@ -5,6 +5,7 @@ import { SignatureV4 } from '@smithy/signature-v4'
 import * as z from 'zod'
 import { isErrorName, LoopError } from '../../lib/loop/errors.ts'
 import { oneLine } from '../../lib/loop/redact.ts'
+import { ENV } from '../../lib/names.ts'
 
 const TIMEOUT_MS = 35_000
 
@@ -12,11 +13,13 @@ const problem = z.object({ title: z.string(), detail: z.string().optional() })
 
 type Env = Readonly<Record<string, string | undefined>>
 
+const isSafe = ({ protocol, hostname }: URL): boolean =>
+  protocol === 'https:' || (protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname))
+
 /** Base address of a deployment. https, or plain http on the loopback. Errors: BadRequest. */
 export const parseRemote = (text: string): URL => {
   const url = URL.canParse(text) ? new URL(text) : null
-  const loopback = url && ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
-  if (!url || (url.protocol !== 'https:' && !(url.protocol === 'http:' && loopback)))
+  if (!url || !isSafe(url))
     throw new LoopError('BadRequest', `--remote takes the https address of the deployment's API, not ${JSON.stringify(text)}.`)
   if (url.username || url.password) throw new LoopError('BadRequest', '--remote takes an address without a credential in it.')
   return url
@@ -29,33 +32,78 @@ export const regionOf = (url: URL, env: Env = process.env): string => {
   return region
 }
 
-/** Sends one request and gives the JSON of the answer. Errors: the row that the API answers with, BadRequest, StoreUnavailable. */
-export const callRemote = async (base: URL, method: 'GET' | 'POST', path: string, body?: unknown): Promise<unknown> => {
+export interface RemoteCall {
+  body?: unknown
+  query?: Record<string, string | undefined>
+  accept?: string
+}
+
+/** A service of this machine takes the token that it printed; it is sent nowhere else. */
+const ownToken = (base: URL, env: Env = process.env): string | null => (base.protocol === 'http:' && env[ENV.remoteToken]) || null
+
+const signedHeaders = async (base: URL, url: URL, method: string, headers: Record<string, string>, body: string | undefined) => {
+  const token = ownToken(base)
+  if (token) return { ...headers, authorization: `Bearer ${token}` }
   const credentials = await credentialsOf()
   const signer = new SignatureV4({ service: 'execute-api', region: regionOf(base), credentials, sha256: Sha256 })
-  const fullPath = `${base.pathname.replace(/\/+$/, '')}${path}`
-  const text = body === undefined ? undefined : JSON.stringify(body)
   const signed = await signer.sign({
     method,
     protocol: base.protocol,
     hostname: base.hostname,
     ...(base.port ? { port: Number(base.port) } : {}),
-    path: fullPath,
-    query: {},
-    headers: { host: base.host, accept: 'application/json', ...(text === undefined ? {} : { 'content-type': 'application/json' }) },
-    ...(text === undefined ? {} : { body: text }),
+    path: url.pathname,
+    query: Object.fromEntries(url.searchParams),
+    headers: { host: base.host, ...headers },
+    ...(body === undefined ? {} : { body }),
   })
-  const { host: _host, ...headers } = signed.headers
-  const answer = await fetch(new URL(fullPath, base), {
-    method,
-    headers,
-    redirect: 'error',
-    signal: AbortSignal.timeout(TIMEOUT_MS),
-    ...(text === undefined ? {} : { body: text }),
-  }).catch((cause: unknown) => {
-    throw new LoopError('StoreUnavailable', `${base.host} did not answer: ${reason(cause)}.`, {}, { cause })
+  const { host: _host, ...rest } = signed.headers
+  return rest
+}
+
+const fetched = (url: URL, options: RequestInit): Promise<Response> =>
+  fetch(url, { ...options, signal: AbortSignal.timeout(TIMEOUT_MS) }).catch((cause: unknown) => {
+    throw new LoopError('StoreUnavailable', `${url.host} did not answer: ${reason(cause)}.`, {}, { cause })
   })
-  return readAnswer(base, answer)
+
+/** What is too large for the API lies elsewhere, and is fetched from there without a credential. */
+const followed = async (answer: Response): Promise<Response> => {
+  const location = answer.headers.get('location')
+  if (answer.status !== 303 || !location) return answer
+  const url = URL.canParse(location) ? new URL(location) : null
+  if (!url || !isSafe(url)) throw new LoopError('StoreUnavailable', 'The API leads to an address that is not https.')
+  return fetched(url, { redirect: 'error' })
+}
+
+/** Spelled as a signature spells it: a space is %20, and nothing is left as it is but letters, digits and `-_.~`. */
+const spelled = (text: string): string =>
+  encodeURIComponent(text).replaceAll(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
+const queryOf = (query: NonNullable<RemoteCall['query']>): string =>
+  Object.entries(query)
+    .flatMap(([name, value]) => (value === undefined ? [] : [`${spelled(name)}=${spelled(value)}`]))
+    .join('&')
+
+/** Sends one request and gives the text of the answer. Errors: the row that the API answers with, BadRequest, StoreUnavailable. */
+export const fetchRemote = async (base: URL, method: 'GET' | 'POST', path: string, call: RemoteCall = {}): Promise<string> => {
+  const url = new URL(`${base.pathname.replace(/\/+$/, '')}${path}`, base)
+  url.search = queryOf(call.query ?? {})
+  const body = call.body === undefined ? undefined : JSON.stringify(call.body)
+  const plain = { accept: call.accept ?? 'application/json', ...(body === undefined ? {} : { 'content-type': 'application/json' }) }
+  const headers = await signedHeaders(base, url, method, plain, body)
+  const answer = await followed(await fetched(url, { method, headers, redirect: 'manual', ...(body === undefined ? {} : { body }) }))
+  const text = await answer.text()
+  if (answer.ok) return text
+  throw refusal(base, answer.status, text)
+}
+
+/** As `fetchRemote`, and gives the JSON of the answer. */
+export const callRemote = async (base: URL, method: 'GET' | 'POST', path: string, body?: unknown): Promise<unknown> =>
+  parsed(base, 200, await fetchRemote(base, method, path, { body }))
+
+/** Whose credentials a call would be signed with, for people. Errors: BadRequest where there are none, or no region. */
+export const callerOf = async (base: URL): Promise<string> => {
+  if (ownToken(base)) return `the token in ${ENV.remoteToken}`
+  const { accessKeyId, expiration } = await credentialsOf()
+  return `access key ${accessKeyId.slice(0, 4)}…${accessKeyId.slice(-4)}, region ${regionOf(base)}${expiration ? `, until ${expiration.toISOString()}` : ''}`
 }
 
 const credentialsOf = async () => {
@@ -68,18 +116,18 @@ const credentialsOf = async () => {
 const reason = (cause: unknown): string =>
   oneLine(cause instanceof Error ? (cause.cause instanceof Error ? cause.cause.message : cause.message) : String(cause))
 
-const readAnswer = async (base: URL, answer: Response): Promise<unknown> => {
-  const text = await answer.text()
-  let json: unknown = null
+const parsed = (base: URL, status: number, text: string): unknown => {
   try {
-    json = JSON.parse(text)
+    return JSON.parse(text)
   } catch {
-    throw new LoopError('StoreUnavailable', `${base.host} answered ${answer.status} with something that is not JSON.`)
+    throw new LoopError('StoreUnavailable', `${base.host} answered ${status} with something that is not JSON.`)
   }
-  if (answer.ok) return json
-  const known = problem.safeParse(json)
-  if (known.success && isErrorName(known.data.title)) throw new LoopError(known.data.title, known.data.detail)
-  if (answer.status === 401 || answer.status === 403)
-    throw new LoopError('BadRequest', `${base.host} refused the signature (${answer.status}): the credentials may not call this API.`)
-  throw new LoopError('StoreUnavailable', `${base.host} answered ${answer.status}.`)
+}
+
+const refusal = (base: URL, status: number, text: string): LoopError => {
+  const known = problem.safeParse(parsed(base, status, text))
+  if (known.success && isErrorName(known.data.title)) return new LoopError(known.data.title, known.data.detail)
+  if (status === 401 || status === 403)
+    return new LoopError('BadRequest', `${base.host} refused the signature (${status}): the credentials may not call this API.`)
+  return new LoopError('StoreUnavailable', `${base.host} answered ${status}.`)
 }

@@ -11,7 +11,7 @@ import { commandOn } from './command-name.ts'
 import { paintFor, type Screen } from './paint.ts'
 import { howToTake } from './take.ts'
 
-const STYLES = { good: 'green', bad: 'red', warn: 'yellow', dim: 'dim', bold: 'bold' } as const satisfies Record<Style, string>
+export const STYLES = { good: 'green', bad: 'red', warn: 'yellow', dim: 'dim', bold: 'bold' } as const satisfies Record<Style, string>
 
 export interface ReportOptions {
   outputs: Outputs
@@ -61,7 +61,9 @@ const renderFormat = async (
   dataFolder: string,
 ): Promise<string> => {
   if (format === 'text') return textReport(run, files, { screen, history, dataFolder })
-  return readFile(files.paths[format === 'markdown' ? 'md' : format], 'utf8')
+  // Without a fix commit the patch is an empty one.
+  const path = files.paths[format === 'markdown' ? 'md' : format]
+  return path === null ? '' : readFile(path, 'utf8')
 }
 
 /** Writes the run's folder, the files asked for and stdout. With another format than text on stdout, the last lines go to stderr. */

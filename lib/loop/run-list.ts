@@ -22,10 +22,11 @@ export const readCursor = (text: string): Cursor => {
 }
 
 /** The repository of a query in the one spelling that runs have. */
-export const wantedRepository = (query: RunQuery): string | undefined =>
+export const wantedRepository = (query: Pick<RunQuery, 'repository'>): string | undefined =>
   query.repository === undefined ? undefined : normaliseRepository(query.repository)
 
-const takes = (run: RunSummary, query: RunQuery): boolean => {
+/** Whether a list shows the run. */
+export const isWanted = (run: RunSummary, query: Omit<RunQuery, 'limit' | 'after'>): boolean => {
   const { repository, branch } = run.request
   return (
     (query.repository === undefined || repository === wantedRepository(query)) &&
@@ -53,7 +54,7 @@ export const pageOf = (all: readonly RunItem[], query: RunQuery): RunPage => {
   const runs = all
     .filter((run) => after === null || newestFirst(after, run) < 0)
     .map(summaryOf)
-    .filter((run) => takes(run, query))
+    .filter((run) => isWanted(run, query))
     .toSorted(newestFirst)
   const page = runs.slice(0, query.limit)
   const last = page.at(-1)

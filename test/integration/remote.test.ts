@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { callRemote, parseRemote, regionOf } from '../../bin/terminal/remote.ts'
+import { callRemote, fetchRemote, parseRemote, regionOf } from '../../bin/terminal/remote.ts'
 
 const KEY = { id: 'AKIDEXAMPLE', secret: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY' }
 const sha = (text: string) => createHash('sha256').update(text).digest('hex')
@@ -17,7 +17,8 @@ const signatureFits = (request: IncomingMessage, body: string, region: string): 
   if (!match) return false
   const [, id, day, signedRegion, names, signature] = match as unknown as [string, string, string, string, string, string]
   const headers = names.split(';').map((name) => `${name}:${String(request.headers[name]).trim()}\n`)
-  const canonical = [request.method, request.url, '', headers.join(''), names, sha(body)].join('\n')
+  const [path = '', query = ''] = (request.url ?? '').split('?')
+  const canonical = [request.method, path, query.split('&').toSorted().join('&'), headers.join(''), names, sha(body)].join('\n')
   const scope = `${day}/${signedRegion}/execute-api/aws4_request`
   const toSign = ['AWS4-HMAC-SHA256', request.headers['x-amz-date'], scope, sha(canonical)].join('\n')
   const key = [day, signedRegion, 'execute-api', 'aws4_request'].reduce<string | Buffer>(
@@ -29,10 +30,12 @@ const signatureFits = (request: IncomingMessage, body: string, region: string): 
 
 let server: Server
 let base: URL
+let authorizations: (string | undefined)[]
 let seen: { method: string; url: string; body: string; fits: boolean }[]
-let reply: { status: number; body: string }
+let reply: { status: number; body: string; location?: string }
 beforeEach(async () => {
   seen = []
+  authorizations = []
   reply = { status: 200, body: '{"ok":true}' }
   vi.stubEnv('AWS_ACCESS_KEY_ID', KEY.id)
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', KEY.secret)
@@ -43,7 +46,13 @@ beforeEach(async () => {
     let body = ''
     for await (const chunk of request) body += String(chunk)
     seen.push({ method: request.method ?? '', url: request.url ?? '', body, fits: signatureFits(request, body, 'eu-central-1') })
-    response.writeHead(reply.status, { 'content-type': 'application/json' }).end(reply.body)
+    const {
+      status,
+      body: text,
+      location,
+    } = request.url?.endsWith('/elsewhere') ? { status: 200, body: 'large', location: undefined } : reply
+    authorizations.push(request.headers.authorization)
+    response.writeHead(status, { 'content-type': 'application/json', ...(location ? { location } : {}) }).end(text)
   }
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   base = parseRemote(`http://127.0.0.1:${(server.address() as AddressInfo).port}/prod/`)
@@ -63,6 +72,17 @@ describe('what is sent', () => {
       { method: 'POST', url: '/prod/runs', body: '{"repository":"https://example.org/a","branch":"fix/é"}', fits: true },
     ])
   })
+  test('a query is part of what is signed', async () => {
+    await fetchRemote(base, 'GET', '/runs', { query: { status: 'parked', repository: 'https://git.example/a b', after: undefined } })
+    expect(seen).toEqual([
+      { method: 'GET', url: '/prod/runs?status=parked&repository=https%3A%2F%2Fgit.example%2Fa%20b', body: '', fits: true },
+    ])
+  })
+  test('a service of this machine is sent the token that it printed, and no signature', async () => {
+    vi.stubEnv('REVIEWLOOP_REMOTE_TOKEN', 'a-token')
+    await callRemote(base, 'GET', '/health')
+    expect(authorizations).toEqual(['Bearer a-token'])
+  })
   test('another secret does not fit', async () => {
     vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'another')
     await callRemote(base, 'GET', '/runs/x')
@@ -71,6 +91,19 @@ describe('what is sent', () => {
 })
 
 describe('what comes back', () => {
+  test('what lies elsewhere is fetched there, without a credential', async () => {
+    reply = { status: 303, body: '', location: `${base.origin}/elsewhere` }
+    expect(await fetchRemote(base, 'GET', '/runs/x/report')).toBe('large')
+    expect(authorizations).toEqual([expect.stringMatching(/^AWS4/), undefined])
+  })
+  test.each(['http://example.org/x', 'file:///etc/passwd', '/relative'])(
+    'an address that is not https is not followed: %s',
+    async (location) => {
+      reply = { status: 303, body: '', location }
+      await expect(fetchRemote(base, 'GET', '/runs/x/report')).rejects.toMatchObject({ name: 'StoreUnavailable' })
+      expect(seen.length).toBe(1)
+    },
+  )
   test('a problem of the catalogue is that error, with its detail', async () => {
     reply = { status: 403, body: JSON.stringify({ title: 'RepositoryNotAllowed', detail: 'not this one', status: 403 }) }
     await expect(callRemote(base, 'POST', '/runs', {})).rejects.toMatchObject({ name: 'RepositoryNotAllowed', message: 'not this one' })
