@@ -1,10 +1,13 @@
 /** The HTTP API, by its handlers, over stores in memory. Every answer is held to docs/openapi.json. */
+import { handler as startHandler } from '../../functions/start/handler.ts'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { NO_DEPLOYMENT } from '../../lib/loop/deployment.ts'
 import { isErrorName } from '../../lib/loop/errors.ts'
 import type { RunState } from '../../lib/loop/run.ts'
 import { API_ROUTES, type ApiRoute } from '../../lib/names.ts'
+import { makeCallers, noTokens } from '../../lib/runtime/caller.ts'
+import { verifyTokens } from '../../lib/runtime/oidc.ts'
 import { type Api, apiOf } from '../support/api.ts'
 import {
   ciDeployment,
@@ -100,6 +103,23 @@ describe('starting', () => {
     const only = apiOf({ ...ports, deployment: closed })
     expect(titleIn(await only('POST /runs', { body: { repository: GITHUB.url, branch: 'topic' } }))).toBe('RepositoryNotAllowed')
     expect((await only('POST /ci/github/runs', { ...(await github()), body: {} })).status).toBe(201)
+  })
+
+  test('case 14: a hundred starts at once, of people, jobs and the clock, are one run with one execution', async () => {
+    const job = await github()
+    const callers = makeCallers(ports.deployment, verifyTokens(ports.deployment))
+    const scheduled = { schedule: { repository: GITHUB.url, branch: 'topic', base: 'main' } }
+    const doors = [
+      async () => idIn(await api('POST /runs', { body: { repository: GITHUB.url, branch: 'topic' } })),
+      async () => idIn(await api('POST /runs', { body: { repository: `${GITHUB.url}.git`, branch: 'topic', overrides: { rounds: 1 } } })),
+      async () => idIn(await api('POST /ci/github/runs', { ...job, body: { head: HEAD } })),
+      async () => idIn(await api('POST /ci/github/runs', { ...job, body: { ask: 'never' } })),
+      async () => ((await startHandler(ports, callers)(scheduled)) as { runId: string }).runId,
+    ]
+    const ids = await Promise.all(Array.from({ length: 100 }, (_, number) => doors[number % doors.length]!()))
+    expect(new Set(ids).size).toBe(1)
+    expect(ports.executions.started.map(({ name }) => name)).toEqual([`${ids[0]}-1`])
+    expect([...ports.runs.branchItems.values()].map(({ active }) => active)).toEqual([ids[0]])
   })
 
   test('a branch that is gone', async () => {
@@ -467,7 +487,6 @@ describe('who may do what', () => {
 
   test('a route that there is not, and a method that it does not have', async () => {
     const { handler } = await import('../../functions/show/handler.ts')
-    const { makeCallers, noTokens } = await import('../../lib/runtime/caller.ts')
     for (const routeKey of ['GET /', 'DELETE /runs/{id}', '$default', 'constructor'])
       expect(await handler(ports, makeCallers(NO_DEPLOYMENT, noTokens))({ routeKey, requestContext: {} })).toMatchObject({
         statusCode: 404,
