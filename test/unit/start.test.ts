@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { startFromDoor, nextAttempt } from '../../lib/loop/door.ts'
+import { LoopError } from '../../lib/loop/errors.ts'
 import type { BranchItem, RunItem } from '../../lib/loop/items.ts'
 import { runIdOf } from '../../lib/loop/run-id.ts'
 import { startRun } from '../../lib/loop/start.ts'
@@ -122,6 +123,18 @@ describe('starting a run', () => {
     expect(again).toMatchObject({ started: false, run: { verdict: { outcome: 'superseded' } } })
     expect(ports.executions.started).toMatchObject([{ name: `${older.run.runId}-2`, input: { next: 'Close' } }])
     expect([...ports.runs.branchItems.values()][0]?.active).toBe(newer.run.runId)
+  })
+
+  it('a start that was cut off before there was a run leaves a lock that keeps nobody out', async () => {
+    const ports = makePorts()
+    const cut = new LoopError('StoreUnavailable', 'the table does not answer')
+    const dying = { ...ports.runs, runs: { ...ports.runs.runs, write: () => Promise.reject(cut) } }
+    const request = requestOf({ head: OTHER })
+    await expect(startRun({ ...ports, runs: dying }, { request, startedBy: 'test', checkHead: false })).rejects.toBe(cut)
+    expect([...ports.runs.branchItems.values()][0]?.active).toBe(runIdOf(request, ports.defaultAgents))
+    const { run, started } = await startRun(ports, { request: requestOf(), startedBy: 'test', checkHead: false })
+    expect(started).toBe(true)
+    expect([...ports.runs.branchItems.values()][0]?.active).toBe(run.runId)
   })
 
   it('a newer start that found no run item to supersede yet does not take the branch from a run that has begun since', async () => {
