@@ -3,18 +3,20 @@ import { randomUUID } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createAgents } from '../agents/registry.ts'
+import type { ApiOptions } from '../forge/api-client.ts'
+import { deployedForges } from '../forge/deployed.ts'
 import { gitForge } from '../forge/git-forge.ts'
 import { recordLostExecution } from '../loop/record-failure.ts'
 import { DEFAULT_AGENTS, type Deployment, NO_DEPLOYMENT } from '../loop/deployment.ts'
 import type { Effects, Ports } from '../loop/ports.ts'
 import { redact } from '../loop/redact.ts'
-import type { Teller } from '../loop/telling.ts'
 import { ENV, type TaskState } from '../names.ts'
 import { directoryArtifacts } from '../stores/directory/artifacts.ts'
 import { socketClient } from '../stores/dynamodb/client.ts'
 import { dynamoRuns } from '../stores/dynamodb/runs.ts'
 import { createTables } from '../stores/dynamodb/schema.ts'
 import { dynamoSessions } from '../stores/dynamodb/sessions.ts'
+import type { TokenSource } from '../workspace/address.ts'
 import { gitWorkspaces } from '../workspace/workspaces.ts'
 import { announcer } from './announcer.ts'
 import type { DataFolder } from './data-folder.ts'
@@ -38,8 +40,8 @@ export interface LoopOptions {
   deployment?: Deployment | undefined
   /** Milliseconds between retries, in place of those of the definition: for tests. */
   retryInterval?: number
-  /** Tells the forges how runs stand; by default nobody is told. */
-  teller?: Teller | undefined
+  /** The deployment's GitHub App: its forges are told how runs stand. By default no forge is told anything. */
+  github?: ({ key: TokenSource } & Pick<ApiOptions, 'sleep'>) | undefined
   /** What stands between the use cases and the adapters: for tests. */
   ports?: (adapters: Ports) => Ports
   /** What stands between the engine and the handler of a state: for tests. */
@@ -65,6 +67,12 @@ const effectsOf = (owner: string, onLog: LoopOptions['onLog']): Effects => ({
     if (level === 'warn' || level === 'error') onLog?.(level, redact(message))
   },
 })
+
+const forges = ({ github, deployment = NO_DEPLOYMENT }: LoopOptions, gitToken: TokenSource, folder: string) => {
+  if (!github) return { forge: gitForge({ token: gitToken, folder }), teller: null }
+  const { key: githubKey, ...api } = github
+  return deployedForges(deployment, { gitToken, githubKey }, { folder, ...api })
+}
 
 /** Opens the loop over a data folder; its tables are made where they are missing. */
 export const openLoop = async (folder: DataFolder, options: LoopOptions): Promise<LocalLoop> => {
@@ -93,8 +101,7 @@ export const openLoop = async (folder: DataFolder, options: LoopOptions): Promis
     artifacts: directoryArtifacts(folder.artifacts),
     workspaces: gitWorkspaces({ token, folder: scratch }),
     agents: createAgents({ scenario: options.scenario }),
-    forge: gitForge({ token, folder: scratch }),
-    teller: options.teller ?? null,
+    ...forges(options, token, scratch),
     announce: announcer(() => ports),
     // Whoever runs it on a machine is there, or looks at the list.
     notify: async () => undefined,

@@ -77,6 +77,7 @@ export class GithubState {
   /** By tool, category, ref and commit: the same once more takes the place of the one before. */
   readonly scans = new Map<string, Json>()
   readonly branches = new Map<string, { sha: string; protected: boolean }>()
+  branchOf = (name: string): { sha: string; protected: boolean } | undefined => this.branches.get(name)
   /** Lines that a comment may stand on, by path; null: every line. */
   lines: Map<string, Set<number>> | null = null
   installed = true
@@ -219,7 +220,7 @@ const withoutOwn = ({ issue: _issue, pull: _pull, comments, ...rest }: Json): Js
 
 const openPull: Handler = (state, { body }) => {
   const [head, base] = [String(body['head']), String(body['base'])]
-  const branch = state.branches.get(head)
+  const branch = state.branchOf(head)
   if (!branch) return invalid(`Validation Failed: head ${head}`)
   if (state.pulls.some((pull) => pull.state === 'open' && pull.head.ref === head && pull.base.ref === base))
     return invalid(`A pull request already exists for ${OWNER}:${head}.`)
@@ -354,7 +355,7 @@ export const ROUTES: Record<string, { needs: [string, 'read' | 'write'] | null; 
   'GET /repos/{owner}/{repo}/branches/{branch}': {
     needs: ['contents', 'read'],
     handle: (state, { path }) => {
-      const branch = state.branches.get(path['branch'] ?? '')
+      const branch = state.branchOf(path['branch'] ?? '')
       return branch ? { status: 200, body: { ...example('branch-get'), name: path['branch'], protected: branch.protected } } : notFound()
     },
   },
