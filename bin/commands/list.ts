@@ -3,7 +3,7 @@ import { isDataFolder } from '../../lib/local/data-folder.ts'
 import { dataFolderPath } from '../../lib/local/data-path.ts'
 import type { RunSummary } from '../../lib/loop/items.ts'
 import { isWanted } from '../../lib/loop/run-list.ts'
-import { viewOf } from '../../lib/loop/view.ts'
+import { runOf } from '../../lib/loop/view.ts'
 import { oneLine } from '../../lib/loop/redact.ts'
 import { LoopError } from '../../lib/loop/errors.ts'
 import type { ExitCode } from '../terminal/exit.ts'
@@ -48,7 +48,7 @@ const fromHere = async (flags: ListFlags): Promise<RunSummary[]> => {
   if (!(await isDataFolder(dataFolderPath(flags.data)))) return []
   const runs = await withSession({ data: flags.data, own: false }, ({ loop }) => loop.ports.runs.list())
   const { repository, branch, status } = flags
-  return runs.filter((run) => isWanted(run, { repository, branch, status })).map((run) => viewOf(run, []).run)
+  return runs.filter((run) => isWanted(run, { repository, branch, status })).map((run) => runOf(run).run)
 }
 
 const MOST_REMOTE = 200

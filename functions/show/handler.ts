@@ -24,7 +24,8 @@ const show = async (ports: ShowPorts, request: HttpEvent, { job }: Caller): Prom
   if (request.routeKey === 'GET /runs') return redactAll({ version: 1, ...(await ports.runs.page(readQuery(listQuery, request))) })
   const run = await readRun(ports.runs, readRunId(request))
   if (job) assertOwnRun(job, run)
-  return viewOf(run, await ports.runs.turns(run.runId))
+  const [turns, forge] = await Promise.all([ports.runs.turns(run.runId), ports.runs.forges.read(run.runId)])
+  return viewOf(run, turns, forge)
 }
 
 /** What only reads the table: GET /runs, GET /runs/{id} for people and CI jobs, GET /health, GET /openapi.json. */

@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { runItem, runSummary } from './items.ts'
 import { turnRecord } from './record.ts'
 import { report } from './report.ts'
+import { forgeView } from './view.ts'
 
 /** Every refusal: `title` is the row of the error catalogue. */
 export const problemAnswer = z.strictObject({
@@ -20,7 +21,7 @@ const version = z.literal(1)
 /** A run without its history. */
 export const runAnswer = z.strictObject({ version, run: runView })
 export const startAnswer = z.strictObject({ version, run: runView, started: z.boolean() })
-export const showAnswer = z.strictObject({ version, run: runView, turns: z.array(turnRecord) })
+export const showAnswer = z.strictObject({ version, run: runView, turns: z.array(turnRecord), forge: forgeView.nullable() })
 export const listAnswer = z.strictObject({ version, runs: z.array(runSummary), next: z.string().nullable() })
 export const reportAnswer = report
 export const healthAnswer = z.strictObject({

@@ -156,7 +156,7 @@ describe('git', () => {
         JSON.stringify(error.details),
         heads.message,
         JSON.stringify(item),
-        JSON.stringify(viewOf(item, [])),
+        JSON.stringify(viewOf(item, [], null)),
         reports,
       ]
       expect(canariesIn(told.join('\n'))).toEqual([])

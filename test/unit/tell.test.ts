@@ -7,6 +7,7 @@ import { close } from '../../lib/loop/close.ts'
 import { decide, decideRun } from '../../lib/loop/decide.ts'
 import { park } from '../../lib/loop/park.ts'
 import { recordFailure } from '../../lib/loop/record-failure.ts'
+import { viewOf } from '../../lib/loop/view.ts'
 import { memoryRuns } from '../support/memory-store.ts'
 import { HEAD, invocationOf, makePorts } from '../support/ports.ts'
 import { aFinding, afterReview, aRun } from '../support/runs.ts'
@@ -124,6 +125,10 @@ describe('what the forge will not take', () => {
     expect(wall.calls).toContain('create comment')
     expect(item(run.runId)?.refused).toMatchObject({
       check: { error: 'ForgeRefused', message: 'no permission checks, says [redacted:github-token]' },
+    })
+    expect(viewOf(run, [], item(run.runId) ?? null).forge).toMatchObject({
+      pieces: [{ piece: 'comment', id: 'id-of-comment', url: null }],
+      refused: [{ piece: 'check', error: 'ForgeRefused' }],
     })
     wall.before = () => {}
     await tellIt(run.runId)
