@@ -5,13 +5,12 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { imageHandler, writeImageContext } from '../../lib/infra/bundling.ts'
 import { deploymentDocument } from '../../lib/infra/deployment-document.ts'
-import { runState } from '../../lib/loop/run.ts'
 import { ENV, FUNCTION_FOLDERS, IMAGE_FUNCTIONS, OPTIONAL_AGENTS } from '../../lib/names.ts'
 import { awsStandIn, type StandIn } from '../support/aws-stand-in.ts'
 import { invoke, runBeside, unloadable } from '../support/bare-node.ts'
 import { buildWithoutDocker, type Built } from '../support/dockerfile.ts'
 import { eventOf } from '../support/events.ts'
-import { makeChange } from '../support/git-repository.ts'
+import { mended, runFromImage } from '../support/image-turns.ts'
 import { imageWorld, type ImageWorld } from '../support/image-world.ts'
 import { startModelServer, type ModelServer } from '../support/model-server/bedrock.ts'
 import { plainModel } from '../support/model-server/plain-model.ts'
@@ -127,28 +126,9 @@ describe('whole turns, one process each, from the files of the image', () => {
 
   test.each(CASES)(
     '$agent reviews, fixes, reviews again and certifies',
-    async ({ agent, file, bad, rule }) => {
-      const { repository, base, head } = await makeChange({ [file]: 'export const a = 1\n' }, { [file]: `export const a = 1\n${bad}` })
-      try {
-        let state = await world.prepared(repository, { base, head }, agent)
-        const taken: string[] = []
-        const environment = { ...world.environment, [ENV.bedrockModel]: 'test.model', AWS_ENDPOINT_URL_BEDROCK_RUNTIME: model.url }
-        while (state.next === 'Review' || state.next === 'Fix' || state.next === 'Certify') {
-          taken.push(state.next)
-          const outcome = await invoke(root, `${FUNCTION_FOLDERS[state.next]}.mjs`, environment, state)
-          if (outcome.kind !== 'answer') throw new Error(JSON.stringify(outcome))
-          state = runState.parse(outcome.value)
-        }
-        expect(taken).toEqual(['Review', 'Fix', 'Review', 'Certify'])
-        const { findings, turns, commits } = await world.record(state)
-        expect(findings).toMatchObject([{ rule, status: 'fixed' }])
-        expect(turns.map((turn) => `${turn.agent} ${turn.mode}`)).toEqual(
-          ['started', 'started', 'resumed', 'cold'].map((mode) => `${agent} ${mode}`),
-        )
-        expect(commits).toMatchObject([{ files: [file] }])
-      } finally {
-        await repository.close()
-      }
+    async (run) => {
+      const environment = { [ENV.bedrockModel]: 'test.model', AWS_ENDPOINT_URL_BEDROCK_RUNTIME: model.url }
+      expect(await runFromImage(world, { ...run, root, environment })).toEqual(mended(run))
     },
     120_000,
   )
