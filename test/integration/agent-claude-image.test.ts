@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { writeImageContext } from '../../lib/infra/bundling.ts'
 import { deploymentDocument } from '../../lib/infra/deployment-document.ts'
 import { ENV } from '../../lib/names.ts'
+import { awsStandIn } from '../support/aws-stand-in.ts'
 import { buildWithoutDocker, type Built } from '../support/dockerfile.ts'
 import { mended, runFromImage } from '../support/image-turns.ts'
 import { imageWorld } from '../support/image-world.ts'
@@ -32,15 +33,18 @@ test('the packages of the agents that the build names are there, and of no other
   expect(await readdir(join(root, 'node_modules'))).not.toContain('@anthropic-ai')
 })
 
-test('claude reviews, fixes, reviews again and certifies', async () => {
+test('claude reviews, fixes, reviews again and certifies, with the key from a secret', async () => {
   await using world = await imageWorld()
+  await using secrets = await awsStandIn()
   await using model = await startAnthropicServer(plainModel())
   const run = { agent: 'claude', file: 'a.txt', bad: 'bad luck\n', rule: 'bad-word' }
   const environment = {
     ...built.env,
     [ENV.claudeModel]: 'claude-test',
     ANTHROPIC_BASE_URL: model.url,
-    ANTHROPIC_API_KEY: 'local-key',
+    [ENV.claudeKeySecret]: 'arn:aws:secretsmanager:us-east-1:000000000000:secret:claude-AbCdEf',
+    AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.url,
   }
   expect(await runFromImage(world, { ...run, root, environment })).toEqual(mended(run))
+  expect(model.headers['x-api-key']).toBe('a-token')
 })

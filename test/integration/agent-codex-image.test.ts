@@ -5,12 +5,10 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { writeImageContext } from '../../lib/infra/bundling.ts'
 import { deploymentDocument } from '../../lib/infra/deployment-document.ts'
-import { runState } from '../../lib/loop/run.ts'
-import { ENV, FUNCTION_FOLDERS } from '../../lib/names.ts'
+import { ENV } from '../../lib/names.ts'
 import { awsStandIn, type StandIn } from '../support/aws-stand-in.ts'
-import { invoke } from '../support/bare-node.ts'
 import { buildWithoutDocker } from '../support/dockerfile.ts'
-import { makeChange } from '../support/git-repository.ts'
+import { mended, runFromImage } from '../support/image-turns.ts'
 import { imageWorld, type ImageWorld } from '../support/image-world.ts'
 import { startModelServer, type ModelServer } from '../support/model-server/openai.ts'
 import { plainModel } from '../support/model-server/openai-plain-model.ts'
@@ -42,33 +40,14 @@ test('reviews, fixes, reviews again and certifies', async () => {
   const packages = (name: string): Promise<unknown> => stat(join(root, 'agents/node_modules', name))
   await packages('@openai/codex-sdk')
   await expect(packages('@anthropic-ai/claude-agent-sdk')).rejects.toThrow('ENOENT')
-  const { repository, base, head } = await makeChange({ 'a.txt': 'one\n' }, { 'a.txt': 'one\nbad luck\n' })
-  try {
-    let state = await world.prepared(repository, { base, head }, 'codex')
-    const environment = {
-      ...world.environment,
-      ...built.env,
-      [ENV.codexModel]: 'test-model',
-      [ENV.codexBaseUrl]: model.url,
-      [ENV.codexKeySecret]: 'arn:aws:secretsmanager:us-east-1:000000000000:secret:codex-AbCdEf',
-      AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.url,
-    }
-    while (state.next === 'Review' || state.next === 'Fix' || state.next === 'Certify') {
-      const outcome = await invoke(root, `${FUNCTION_FOLDERS[state.next]}.mjs`, environment, state)
-      if (outcome.kind !== 'answer') throw new Error(JSON.stringify(outcome))
-      state = runState.parse(outcome.value)
-    }
-    const { findings, turns, commits } = await world.record(state)
-    expect(findings).toMatchObject([{ rule: 'bad-word', status: 'fixed' }])
-    expect(turns.map(({ agent, role, mode }) => `${agent} ${role} ${mode}`)).toEqual([
-      'codex reviewer started',
-      'codex fixer started',
-      'codex reviewer resumed',
-      'codex certifier cold',
-    ])
-    expect(commits).toMatchObject([{ files: ['a.txt'] }])
-    expect(new Set(model.requests.map(({ headers }) => headers.authorization))).toEqual(new Set(['Bearer a-token']))
-  } finally {
-    await repository.close()
+  const run = { agent: 'codex', file: 'a.txt', bad: 'bad luck\n', rule: 'bad-word' }
+  const environment = {
+    ...built.env,
+    [ENV.codexModel]: 'test-model',
+    [ENV.codexBaseUrl]: model.url,
+    [ENV.codexKeySecret]: 'arn:aws:secretsmanager:us-east-1:000000000000:secret:codex-AbCdEf',
+    AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.url,
   }
+  expect(await runFromImage(world, { ...run, root, environment })).toEqual(mended(run))
+  expect(new Set(model.requests.map(({ headers }) => headers.authorization))).toEqual(new Set(['Bearer a-token']))
 })
