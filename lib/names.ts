@@ -38,6 +38,7 @@ export const FUNCTION_FOLDERS = {
   Answer: 'answer',
   Abort: 'abort',
   Webhook: 'webhook',
+  Watch: 'watch',
 } as const
 export type FunctionName = keyof typeof FUNCTION_FOLDERS
 
@@ -96,6 +97,8 @@ export const ENV = {
   topic: 'REVIEWLOOP_TOPIC',
   /** ARN of the secret that the webhooks of the repositories are signed with (webhook). */
   hookSecret: 'REVIEWLOOP_HOOK_SECRET',
+  /** Namespace of the metrics in CloudWatch (every function). */
+  metrics: 'REVIEWLOOP_METRICS',
   /** Settings of the agent `bedrock`: docs/agents.md says what each may hold. */
   bedrockModel: 'REVIEWLOOP_BEDROCK_MODEL',
   bedrockRegion: 'REVIEWLOOP_BEDROCK_REGION',
@@ -181,6 +184,47 @@ export type ArtifactKind = (typeof ARTIFACTS)[number]
 /** Immutable object of one turn: `<kind>/<role>/<runId>/<turn>.<fence>`. */
 export const turnObjectKey = (kind: ArtifactKind, role: TurnRole, runId: string, turn: number, fence: number): string =>
   `${kind}/${role}/${runId}/${turn}.${fence}`
+
+/** How a run may end. */
+export const OUTCOMES = ['approved', 'changes-requested', 'aborted', 'superseded', 'failed'] as const
+
+/** Errors that say that somebody else has too much to do: they are counted, whoever meets them. */
+export const THROTTLES = ['AgentThrottled', 'AgentOverloaded', 'ForgeThrottled'] as const
+
+/** Metrics of a deployment, each with the dimension that divides it: whoever emits, draws or watches one takes it from here. */
+export const METRICS = {
+  /** Finished turns; those that went on in a fresh session because theirs was dead; those that began anew though a session was to be there. */
+  Turns: { unit: 'Count', by: 'Role' },
+  TurnsFellBack: { unit: 'Count', by: 'Role' },
+  TurnsCold: { unit: 'Count', by: 'Role' },
+  TurnsAtLimit: { unit: 'Count', by: 'Role' },
+  TurnTime: { unit: 'Seconds', by: 'Role' },
+  /** What a turn used; what the agent cannot tell is not counted. Tokens from the cache are among those that went in. */
+  AgentCalls: { unit: 'Count', by: 'Role' },
+  TokensIn: { unit: 'Count', by: 'Role' },
+  TokensFromCache: { unit: 'Count', by: 'Role' },
+  TokensOut: { unit: 'Count', by: 'Role' },
+  Dollars: { unit: 'None', by: 'Role' },
+  RunsEnded: { unit: 'Count', by: 'Outcome' },
+  RunTime: { unit: 'Seconds', by: 'Outcome' },
+  RunsParked: { unit: 'Count', by: null },
+  /** From the question to its answer, or to the end of the time for one. */
+  ParkedTime: { unit: 'Seconds', by: null },
+  Throttles: { unit: 'Count', by: 'Error' },
+  /** How things stand, said by Watch: runs that are worked on or wait for a person, and since when the longest of them is. */
+  RunsAtWork: { unit: 'Count', by: null },
+  RunsWaiting: { unit: 'Count', by: null },
+  LongestAtWork: { unit: 'Seconds', by: null },
+  LongestWaiting: { unit: 'Seconds', by: null },
+  OldestRun: { unit: 'Seconds', by: null },
+} as const satisfies Record<string, { unit: 'Count' | 'Seconds' | 'None'; by: 'Role' | 'Outcome' | 'Error' | null }>
+export type MetricName = keyof typeof METRICS
+
+/** CloudWatch's namespace of a deployment's metrics. */
+export const metricNamespace = (stage: string): string => `reviewloop/${stage}`
+
+/** Minutes between two looks of Watch. */
+export const WATCH_MINUTES = 15
 
 /** A run never waits for a person longer than this: the engine's timers and Lambda's tokens both stay below it. */
 export const MAX_PARK_DAYS = 24

@@ -141,4 +141,5 @@ export const ACCESS: Record<FunctionName, Access> = {
     announce: true,
     notify: true,
   },
+  Watch: { ...nothing, runs: [runsByTime] },
 }

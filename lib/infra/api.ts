@@ -65,15 +65,16 @@ const authorizersOf = (deployment: Trusting): Partial<Record<'iam' | CiKind, IHt
 
 export class Api extends Construct {
   readonly url: string
+  readonly api: HttpApi
 
   constructor(scope: Construct, id: string, { settings, deployment, functions }: ApiProps) {
     super(scope, id)
     const authorizers = authorizersOf(deployment)
-    const api = new HttpApi(this, 'Api', {
+    const api = (this.api = new HttpApi(this, 'Api', {
       apiName: `reviewloop-${settings.stage}`,
       createDefaultStage: false,
       defaultAuthorizer: new HttpIamAuthorizer(),
-    })
+    }))
     const integrations = new Map<FunctionName, HttpLambdaIntegration>()
     for (const [route, { function: name, open }] of Object.entries(API_ROUTES)) {
       const authorizer = authorizers[open]

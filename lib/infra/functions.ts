@@ -43,6 +43,7 @@ export const SIZES: Record<FunctionName, FunctionSize> = {
   Answer: { ...small, timeout: 29, env: ['runsTable', 'bucket', 'machine'] },
   Abort: { ...small, timeout: 29, env: ['sessionsTable', 'runsTable', 'machine'] },
   Webhook: { ...small, timeout: 29, env: [...stores, 'machine', 'gitTokenSecret', 'hookSecret', 'publishFunction', 'topic'] },
+  Watch: { ...small, env: ['runsTable'] },
 }
 
 /** What a Task waits longer than its function may run: Lambda's own time-out is to be seen first, with its name. */

@@ -12,7 +12,7 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import type { ITopic } from 'aws-cdk-lib/aws-sns'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct } from 'constructs'
-import { ENV, type FunctionName } from '../names.ts'
+import { ENV, type FunctionName, metricNamespace } from '../names.ts'
 import { ACCESS } from './access.ts'
 import type { Artifacts } from './artifacts.ts'
 import { bedrockEnvironment, modelStatement } from './bedrock.ts'
@@ -102,7 +102,7 @@ const environment = (
   }
   const own = Object.fromEntries(SIZES[name].env.map((key) => [key, values[key]]))
   const agents = { ...bedrockEnvironment(settings.bedrock), ...claudeEnvironment(settings.claude), ...codexEnvironment(settings.codex) }
-  return named({ ...own, ...(ACCESS[name].model ? agents : {}) })
+  return named({ ...own, metrics: metricNamespace(settings.stage), ...(ACCESS[name].model ? agents : {}) })
 }
 
 /** By the variables' names, without those that have no value. */

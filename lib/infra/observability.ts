@@ -1,30 +1,24 @@
-/** Ends of executions that no Catch can see: stopped, timed out, history limit, run-time errors. They reach record-failure as events. */
+/** What an operator sees of a deployment: metrics by the clock, alarms, a dashboard. docs/operate.md says what to do about what is seen. */
 import { Duration } from 'aws-cdk-lib'
-import { Rule } from 'aws-cdk-lib/aws-events'
+import { Rule, Schedule } from 'aws-cdk-lib/aws-events'
 import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets'
-import type { IFunction } from 'aws-cdk-lib/aws-lambda'
-import type { Queue } from 'aws-cdk-lib/aws-sqs'
-import type { StateMachine } from 'aws-cdk-lib/aws-stepfunctions'
+import type { Topic } from 'aws-cdk-lib/aws-sns'
 import { Construct } from 'constructs'
+import { WATCH_MINUTES } from '../names.ts'
+import { Alarms } from './observability-alarms.ts'
+import { Board } from './observability-dashboard.ts'
+import type { Observed } from './observability-metrics.ts'
 
-export interface LostExecutionsProps {
-  machine: StateMachine
-  recordFailure: IFunction
-  deadLetters: Queue
-}
-
-export class LostExecutions extends Construct {
-  constructor(scope: Construct, id: string, { machine, recordFailure, deadLetters }: LostExecutionsProps) {
+export class Observability extends Construct {
+  constructor(scope: Construct, id: string, observed: Observed & { topic: Topic }) {
     super(scope, id)
-    new Rule(this, 'Rule', {
-      description: 'Executions of reviewloop that ended without Close',
-      eventPattern: {
-        source: ['aws.states'],
-        detailType: ['Step Functions Execution Status Change'],
-        // FAILED too, though a run that failed as it should ends there as well: record-failure finds it ended and does nothing.
-        detail: { stateMachineArn: [machine.stateMachineArn], status: ['FAILED', 'ABORTED', 'TIMED_OUT'] },
-      },
-      targets: [new LambdaFunction(recordFailure, { deadLetterQueue: deadLetters, maxEventAge: Duration.hours(24), retryAttempts: 20 })],
+    new Rule(this, 'Watch', {
+      description: 'Has reviewloop say how its runs stand',
+      schedule: Schedule.rate(Duration.minutes(WATCH_MINUTES)),
+      // The next look is as good as this one tried again.
+      targets: [new LambdaFunction(observed.functions.Watch, { retryAttempts: 0, maxEventAge: Duration.minutes(WATCH_MINUTES) })],
     })
+    const { alarms } = new Alarms(this, 'Alarms', observed)
+    new Board(this, 'Board', observed, alarms)
   }
 }

@@ -12,7 +12,8 @@ import { deploymentDocument } from './deployment-document.ts'
 import type { LoopFunctionProps } from './loop-function.ts'
 import { LoopMachine } from './loop-machine.ts'
 import { Nightly } from './nightly.ts'
-import { LostExecutions } from './observability.ts'
+import { LostExecutions } from './lost-executions.ts'
+import { Observability } from './observability.ts'
 import { People } from './people.ts'
 import type { Settings } from './settings.ts'
 import { Tables } from './tables.ts'
@@ -62,6 +63,7 @@ export class ReviewloopStack extends Stack {
     const api = new Api(this, 'Api', { settings, deployment: deploymentDocument(settings), functions })
     new Nightly(this, 'Nightly', { settings, start: functions.Start, deadLetters })
     new LostExecutions(this, 'LostExecutions', { machine, recordFailure: functions.RecordFailure, deadLetters })
+    new Observability(this, 'Observability', { stage: settings.stage, machine, api: api.api, functions, tables, deadLetters, topic })
     new CfnOutput(this, 'ApiUrl', { value: api.url })
     new CfnOutput(this, 'TopicArn', { value: topic.topicArn })
     new CfnOutput(this, 'MachineArn', { value: machine.stateMachineArn })

@@ -66,6 +66,7 @@ const effectsOf = (owner: string, onLog: LoopOptions['onLog']): Effects => ({
   log: (level, message) => {
     if (level === 'warn' || level === 'error') onLog?.(level, redact(message))
   },
+  happened: () => undefined,
 })
 
 const forges = ({ github, deployment = NO_DEPLOYMENT }: LoopOptions, gitToken: TokenSource, folder: string) => {

@@ -1,5 +1,5 @@
 /** Which session a turn of a role may have: decided from the item and the policy, before anything is loaded. */
-import type { Role } from '../names.ts'
+import type { Role, TurnRole } from '../names.ts'
 import type { Agent } from './agent.ts'
 import type { SessionRecord, TurnItem } from './items.ts'
 import type { Policy } from './policy.ts'
@@ -16,6 +16,13 @@ type SessionPolicy = Pick<Policy, 'session_reuse' | 'sessions'>
 /** Whether what the turn leaves is kept for a later turn of the role. */
 export const isKept = (role: Role, policy: SessionPolicy): boolean =>
   policy.session_reuse && !(role === 'reviewer' && policy.sessions.reviewer === 'turn')
+
+/** Whether a turn of the role is to go on in the session of the one before: by the policy, whatever then becomes of it. */
+export const isToBeResumed = (role: TurnRole, policy: SessionPolicy, item: Pick<TurnItem, 'done'>, cycle: number): boolean =>
+  role !== 'certifier' &&
+  isKept(role, policy) &&
+  item.done !== null &&
+  !(role === 'fixer' && policy.sessions.fixer === 'cycle' && item.done.record.round !== cycle)
 
 /** `cycle` is the round of the turn; `now` is ms since 1970. */
 export const attachment = (options: {

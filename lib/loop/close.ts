@@ -34,9 +34,11 @@ const UNKNOWN: Verdict = { outcome: 'failed', reason: 'failed', by: null, error:
 export const close = async (ports: ClosePorts, state: RunState): Promise<RunState> => {
   const verdict = state.verdict ?? UNKNOWN
   const patch = state.changeset ? await ports.artifacts.get(patchKey(state.changeset)) : null
+  let isEnd = false
   const run = await changeRun(ports, state.runId, (current) => {
     assertSpeaks(current, state)
-    if (current.status === 'ended') return null
+    isEnd = current.status !== 'ended'
+    if (!isEnd) return null
     const formats = REPORT_FORMATS.filter((format) => format !== 'patch' || patch)
     return {
       status: 'ended',
@@ -47,6 +49,8 @@ export const close = async (ports: ClosePorts, state: RunState): Promise<RunStat
       endedAt: new Date(ports.effects.now()).toISOString(),
     }
   })
+  const tookMs = Date.parse(run.endedAt ?? run.updatedAt) - Date.parse(run.createdAt)
+  if (isEnd) ports.effects.happened({ kind: 'ended', runId: run.runId, verdict, tookMs })
   for (const role of TURN_ROLES) await bury(ports, state, role)
   const graves = await readItems(ports, state.runId)
   await countLeft(ports, state, { graves, endedAt: run.endedAt ?? run.updatedAt })

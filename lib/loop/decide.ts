@@ -113,8 +113,10 @@ const assertFits = async (ports: Pick<Ports, 'artifacts'>, run: RunItem, answer:
  */
 export const decide = async (ports: Pick<Ports, 'runs' | 'artifacts' | 'effects' | 'announce'>, state: RunState): Promise<RunState> => {
   const id = questionId(state.turn)
+  let waited = false
   const run = await changeRun(ports, state.runId, (current) => {
     assertCurrent(current, state)
+    waited = current.status === 'parked'
     const { question, decision } = current
     if (question?.id !== id) return null
     if (decision?.question === id) return current.status === 'parked' ? { status: 'running', token: null } : null
@@ -128,6 +130,8 @@ export const decide = async (ports: Pick<Ports, 'runs' | 'artifacts' | 'effects'
   })
   const decision: Decision | null = run.decision?.question === id ? run.decision : null
   if (!decision) return { ...state, next: 'Park' }
+  if (waited && run.question)
+    ports.effects.happened({ kind: 'answered', runId: state.runId, waitedMs: Date.parse(decision.at) - Date.parse(run.question.askedAt) })
   if (declinedBy(decision).length) await remember(ports, run, state, decision)
   if (decision.answer.kind !== 'fix') return advance(state, { step: 'Decide', answer: decision.answer.kind, by: decision.by })
   const key = decisionKey(state.runId, id)

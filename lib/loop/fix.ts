@@ -2,6 +2,7 @@
 import { turnObjectKey } from '../names.ts'
 import type { FixTask } from './agent.ts'
 import { readJson, writeJson } from './artifact.ts'
+import { isToBeResumed } from './attachment.ts'
 import { patchKey } from './close.ts'
 import { commitMessage } from './commit-message.ts'
 import { type Decision, decision as decisionSchema } from './decision.ts'
@@ -75,7 +76,13 @@ const fixOn = async (ports: TurnPorts, claimed: Claimed, scene: Scene, invocatio
   )
   const checkpoint =
     ended === 'checkpoint' && served.checkpoint ? { ...served.checkpoint, work: await saveWork(ports, claimed, scene) } : null
-  return { state: next, record: turnRecord, session: served.session, checkpoint }
+  return {
+    state: next,
+    record: turnRecord,
+    session: served.session,
+    checkpoint,
+    toBeResumed: isToBeResumed(ROLE, policy, claimed.item, input.round),
+  }
 }
 
 /** The record as the cycle begins: a decision is entered once, and `given` says what this cycle is to fix. */

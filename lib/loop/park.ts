@@ -22,12 +22,14 @@ export const park = async (ports: ParkPorts, state: RunState, token: string): Pr
   await readCurrentRun(ports.runs, state)
   const record = await loadRecord(ports, state)
   const asked = makeQuestion(state, record, nextStep(state).why ?? 'ask-user', ports.effects.now())
+  let isNew = false
   const run = await changeRun(ports, state.runId, (current) => {
     assertCurrent(current, state)
     // The run has gone on without this worker: its question would take the place of a later one, and of the answer to that.
     if (current.question && turnOf(current.question.id) > state.turn)
       throw new LoopError('StaleTurn', `Run ${state.runId} asks about turn ${turnOf(current.question.id)} by now.`, { runId: state.runId })
     const again = current.question?.id === asked.id
+    isNew = !again
     return {
       status: 'parked',
       token,
@@ -36,6 +38,7 @@ export const park = async (ports: ParkPorts, state: RunState, token: string): Pr
       decision: again ? current.decision : null,
     }
   })
+  if (isNew) ports.effects.happened({ kind: 'parked', runId: state.runId })
   const until = Date.parse(run.question?.expiresAt ?? asked.expiresAt)
   await Promise.all(TURN_ROLES.map((role) => keepPast(ports, { runId: state.runId, role }, until)))
   if (run.decision || until <= ports.effects.now()) return ports.executions.wake(token)

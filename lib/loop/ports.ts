@@ -4,6 +4,7 @@ import type { Agents } from './agent.ts'
 import type { DeployedRepository, Deployment } from './deployment.ts'
 import type { BranchItem, DeliveryItem, RunItem, RunSummary, TurnItem } from './items.ts'
 import type { Notice } from './notice.ts'
+import type { Happening } from './happening.ts'
 import type { TurnRecord } from './record.ts'
 import type { RunState } from './run.ts'
 import type { ForgeItem, Teller } from './telling.ts'
@@ -147,6 +148,8 @@ export interface Effects {
   /** The process that holds the data folder; null in AWS. */
   owner: string | null
   log(level: 'debug' | 'info' | 'warn' | 'error', message: string, facts?: Record<string, unknown>): void
+  /** Told once of each, at most, by whoever brought it about: a worker that comes too late tells nothing. It never throws. */
+  happened(what: Happening): void
 }
 
 /** Everything a use case may need. A handler is given all; its IAM role decides what works. */

@@ -1,6 +1,7 @@
 /** States Review and Certify: one look at the change. A certifier is a reviewer without a session. */
 import type * as z from 'zod'
 import type { ReviewTask } from './agent.ts'
+import { isToBeResumed } from './attachment.ts'
 import { markDeclined, withContent } from './declined.ts'
 import { NOT_REVIEWED, notReviewed } from './finding-policy.ts'
 import { checkFindings, normalisePath } from './findings.ts'
@@ -75,7 +76,8 @@ const lookAt = async (ports: TurnPorts, role: Looker, claimed: Claimed, scene: S
     { ...input, turn, record: key, spent, certified },
     { step: role === 'reviewer' ? 'Review' : 'Certify', ended, open, limit },
   )
-  return { state: next, record: turnRecord, session: served.session, checkpoint: served.checkpoint }
+  const toBeResumed = isToBeResumed(role, policy, claimed.item, input.round)
+  return { state: next, record: turnRecord, session: served.session, checkpoint: served.checkpoint, toBeResumed }
 }
 
 /** Findings that this look found fixed. One that it opened again is no fix less. */

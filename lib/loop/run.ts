@@ -1,6 +1,6 @@
 /** The run: what is asked for, and the state that travels through the state machine. */
 import * as z from 'zod'
-import { MAX_PARK_DAYS, STEPS } from '../names.ts'
+import { MAX_PARK_DAYS, OUTCOMES, STEPS } from '../names.ts'
 import { isBranchName } from './branch-name.ts'
 import { settings } from './policy.ts'
 
@@ -72,8 +72,6 @@ export const lastStep = z.discriminatedUnion('step', [
   }),
 ])
 export type LastStep = z.infer<typeof lastStep>
-
-export const OUTCOMES = ['approved', 'changes-requested', 'aborted', 'superseded', 'failed'] as const
 
 /** How a run ends. `reason` says which row of the table, or which error, led to it. */
 export const verdict = z.strictObject({

@@ -35,6 +35,8 @@ export interface Finished {
 export interface Worked extends Finished {
   session: SessionRecord | null | 'keep'
   checkpoint: Checkpoint | null
+  /** Whether a stored session was to be gone on in (`isToBeResumed`). */
+  toBeResumed: boolean
 }
 
 const keyOf = ({ runId, role }: { runId: string; role: TurnRole }) => ({ runId, role })
@@ -98,13 +100,17 @@ const change = async <T>(
 const finishTurn = async (ports: TurnPorts, { item: held, turn, fence, role }: Claimed, worked: Worked): Promise<Finished> => {
   const stamp = { now: ports.effects.now(), nonce: ports.effects.nonce() }
   const request: FinishRequest = { turn, fence, ...worked, fingerprint: worked.record.fingerprint, ...stamp }
-  return change(ports, held, (item) => {
+  const { mine, ...finished } = await change(ports, held, (item) => {
     const answer = finish(item, request)
-    if (answer.kind === 'recorded') return { answer: { state: answer.state, record: answer.record } }
+    if (answer.kind === 'recorded') return { answer: { mine: false, state: answer.state, record: answer.record } }
     if (answer.kind === 'write')
-      return { write: answer.item, answer: { state: answer.item.done?.state ?? worked.state, record: worked.record } }
+      return { write: answer.item, answer: { mine: true, state: answer.item.done?.state ?? worked.state, record: worked.record } }
     throw new LoopError('StaleTurn', `Turn ${turn} of the ${role} is another worker's by now.`, { runId: held.runId, role, turn, fence })
   })
+  const { mode } = worked.record
+  const anew = worked.toBeResumed && (mode === 'started' || mode === 'cold')
+  if (mine) ports.effects.happened({ kind: 'turn', runId: held.runId, record: worked.record, anew })
+  return finished
 }
 
 const writeOrNot = (item: TurnItem | null): { write: TurnItem; answer: boolean } | { answer: boolean } =>

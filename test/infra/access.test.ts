@@ -128,8 +128,8 @@ test('a pattern for run items takes in no item of a role', async () => {
   expect(await who((name) => may.item(name, 'Runs', 'Query', key('fixer')))).toEqual(['Show', 'Report'])
 })
 
-test('runs are listed by Show alone, by the index that holds no task token, and nobody scans', async () => {
-  expect(await who((name) => may.indexed(name, 'Runs', TABLE.runsByTime, 'Query', TABLE.runSk))).toEqual(['Show'])
+test('runs are listed by Show and Watch, by the index that holds no task token, and nobody scans', async () => {
+  expect(await who((name) => may.indexed(name, 'Runs', TABLE.runsByTime, 'Query', TABLE.runSk))).toEqual(['Show', 'Watch'])
   for (const keys of [[TABLE.branchSk], [key('fixer')], []])
     expect(await who((name) => may.indexed(name, 'Runs', TABLE.runsByTime, 'Query', ...keys))).toEqual([])
   expect(await who((name) => may.indexed(name, 'Runs', TABLE.runsByTime, 'Scan'))).toEqual([])

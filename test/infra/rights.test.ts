@@ -8,6 +8,7 @@ import { handler as show } from '../../functions/show/handler.ts'
 import { handler as webhookHandler } from '../../functions/webhook/handler.ts'
 import { handler as startHandler } from '../../functions/start/handler.ts'
 import { ACCESS } from '../../lib/infra/access.ts'
+import { watch } from '../../lib/loop/watch.ts'
 import { readJson } from '../../lib/loop/artifact.ts'
 import type { AgentTurn } from '../../lib/loop/agent.ts'
 import { runRecord } from '../../lib/loop/record.ts'
@@ -123,6 +124,7 @@ const wholeRun = async (): Promise<RunState> => {
   await api(ports, 'Report', 'GET /runs/{id}/report', { id: done.runId })
   await api(ports, 'Show', 'GET /runs/{id}', { id: done.runId })
   await api(ports, 'Show', 'GET /runs')
+  await watch(guarded.for(ports, 'Watch'))
   return done
 }
 

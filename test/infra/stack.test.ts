@@ -98,7 +98,7 @@ describe.each(FUNCTIONS)('function %s', (name) => {
 
   test('is given the variables that it needs and no others, none of them a secret', () => {
     const environment = environmentOf(template, name)
-    expect(Object.keys(environment).toSorted()).toEqual(SIZES[name].env.map((key) => ENV[key]).toSorted())
+    expect(Object.keys(environment).toSorted()).toEqual([...SIZES[name].env.map((key) => ENV[key]), ENV.metrics].toSorted())
     for (const value of Object.values(environment)) expect(value).not.toBe('')
     expect(environment).not.toHaveProperty(ENV.gitToken)
   })

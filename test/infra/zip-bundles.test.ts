@@ -50,6 +50,7 @@ const EXPECTED: Partial<Record<FunctionName, { outcome: object; asked: string }>
   Answer: { outcome: { kind: 'answer', value: { statusCode: 404 } }, asked: 'DynamoDB.GetItem' },
   Abort: { outcome: { kind: 'answer', value: { statusCode: 404 } }, asked: 'DynamoDB.GetItem' },
   Webhook: { outcome: { kind: 'answer', value: { statusCode: 503 } }, asked: 'secretsmanager.GetSecretValue' },
+  Watch: { outcome: { kind: 'answer', value: { atWork: 0, waiting: 0 } }, asked: 'DynamoDB.Query' },
 }
 
 describe.each(ZIPS)('%s', (name) => {

@@ -24,6 +24,7 @@ const counted =
       record: turnRecordOf({ turn, fence, epoch: input.epoch, summary: `fence ${fence}` }),
       session: null,
       checkpoint: null,
+      toBeResumed: false,
       ...change,
     }
   }

@@ -33,6 +33,7 @@ export const eventOf = (name: FunctionName, repository: string): object => {
   if (name === 'Answer') return apiEvent('POST /runs/{id}/decision', { id: RUN, body: { answer: { kind: 'approve' } } })
   if (name === 'Abort') return apiEvent('POST /runs/{id}/abort', { id: RUN })
   if (name === 'Webhook') return { routeKey: `POST ${WEBHOOK_PATH}`, requestContext: {}, body: '{}' }
+  if (name === 'Watch') return { source: 'aws.events' }
   if (name === 'Park') return { state: state({ next: 'Park' }), token: 'a-token' }
   if (name === 'RecordFailure') return { ...state(), error: { Error: 'AgentFailed', Cause: 'why' } }
   if (name === 'Prepare') return state({ next: 'Prepare', source: null, last: null })

@@ -45,7 +45,7 @@ export const imageWorld = async (): Promise<ImageWorld> => {
     runs: dynamoRuns({ client, table: NAMES.runs }),
     artifacts: s3Artifacts({ client: s3.client, bucket: s3.bucket }),
     workspaces: gitWorkspaces({ token: async () => null }),
-    effects: { now: Date.now, nonce: randomUUID, owner: null, log: () => undefined },
+    effects: { now: Date.now, nonce: randomUUID, owner: null, log: () => undefined, happened: () => undefined },
   })
   return {
     environment: {

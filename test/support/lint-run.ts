@@ -14,7 +14,7 @@ import { makePorts } from './ports.ts'
 import { aRun } from './runs.ts'
 
 const token = async (): Promise<null> => null
-const realEffects = (): Effects => ({ now: Date.now, nonce: randomUUID, owner: null, log: () => undefined })
+const realEffects = (): Effects => ({ now: Date.now, nonce: randomUUID, owner: null, log: () => undefined, happened: () => undefined })
 
 /** Ports with real git and the real clock; the agent is the fake one unless the test brings its own. */
 export const gitPorts = () => makePorts({ workspaces: gitWorkspaces({ token }), forge: gitForge({ token }), effects: realEffects() })

@@ -5,6 +5,7 @@ import { fixOutput, reviewOutput } from '../../lib/loop/output.ts'
 import { emptyRecord, type RunRecord, type TurnRecord } from '../../lib/loop/record.ts'
 import type { RunState } from '../../lib/loop/run.ts'
 import type { Served } from '../../lib/loop/served.ts'
+import { isToBeResumed } from '../../lib/loop/attachment.ts'
 import { RunSessions, runWithoutSession } from '../../lib/loop/sessions.ts'
 import { type Claimed, takeTurn } from '../../lib/loop/turns.ts'
 import type { Work } from '../../lib/loop/workspace.ts'
@@ -109,7 +110,7 @@ export class Driver {
               task: { ...task, kind: 'fix', findings: [], notes: {} },
             })
     this.served = served
-    return this.worked(role, claimed, served)
+    return { ...this.worked(role, claimed, served), toBeResumed: isToBeResumed(role, policy, claimed.item, claimed.input.round) }
   }
 
   worked(role: TurnRole, { input, turn, fence }: Claimed, served: Served<unknown>) {

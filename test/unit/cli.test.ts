@@ -8,7 +8,8 @@ import { exitCodeOfError, exitCodeOfRun } from '../../bin/terminal/exit.ts'
 import { parseOutputs } from '../../bin/terminal/output.ts'
 import { duration, paintFor } from '../../bin/terminal/paint.ts'
 import { ERRORS, LoopError, type ErrorName } from '../../lib/loop/errors.ts'
-import { OUTCOMES, type Verdict } from '../../lib/loop/run.ts'
+import type { Verdict } from '../../lib/loop/run.ts'
+import { OUTCOMES } from '../../lib/names.ts'
 import { shellWord } from '../../lib/loop/take-fixes.ts'
 
 const verdict = (outcome: Verdict['outcome'], error: string | null = null): Verdict => ({ outcome, reason: 'clean', by: null, error })

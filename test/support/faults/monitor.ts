@@ -1,5 +1,6 @@
 /** Watches what really happened at the edge of the world, and notes what must not. */
 import { createHash } from 'node:crypto'
+import type { Happening } from '../../../lib/loop/happening.ts'
 import type { AgentTurn } from '../../../lib/loop/agent.ts'
 import type { BranchItem, RunItem, TurnItem } from '../../../lib/loop/items.ts'
 import type { RunState } from '../../../lib/loop/run.ts'
@@ -26,6 +27,7 @@ export class Monitor {
   /** Objects that came after the end of their run: only a late worker writes such. */
   readonly late = new Set<string>()
   readonly counts = { effects: 0, faults: 0, kills: 0, late: 0, leftovers: 0, turns: 0, agentCalls: 0, wire: 0 }
+  readonly #told = new Set<string>()
   readonly #turns = new Map<string, string>()
   readonly #buried = new Set<string>()
   readonly #fences = new Map<string, number>()
@@ -40,6 +42,14 @@ export class Monitor {
 
   note(text: string): void {
     this.trace.push(text)
+  }
+
+  /** Each turn and each end is counted once, whoever comes late and whatever is tried again. */
+  told(what: Happening): void {
+    if (what.kind !== 'turn' && what.kind !== 'ended') return
+    const once = what.kind === 'turn' ? `turn ${what.record.turn} of ${what.runId}` : `the end of ${what.runId}`
+    if (this.#told.has(once)) this.violation(`${once} was counted twice`)
+    this.#told.add(once)
   }
 
   read(where: string, text: string): void {

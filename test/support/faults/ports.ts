@@ -109,6 +109,7 @@ export const faultyPorts = (world: World, life: Life, adapters: Ports, engine: E
       now: () => world.clock,
       nonce: () => world.nonce(),
       log: (level, message, facts = {}) => monitor.read(`log of ${life.id}`, `${level} ${message} ${JSON.stringify(facts)}`),
+      happened: (what) => monitor.told(what),
     },
     defaultAgents: ['seeded'],
     deployment: NO_DEPLOYMENT,

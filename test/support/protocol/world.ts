@@ -132,7 +132,7 @@ export class World {
       announce: async () => undefined,
       notify: async () => undefined,
       executions: this.executions.of(worker),
-      effects: { now: () => this.now + worker.skew, nonce: () => this.nonce(), owner, log: () => undefined },
+      effects: { now: () => this.now + worker.skew, nonce: () => this.nonce(), owner, log: () => undefined, happened: () => undefined },
       defaultAgents: [this.agent.id],
       deployment: NO_DEPLOYMENT,
     }
