@@ -129,8 +129,11 @@ export const ENV = {
   acpCommand: 'REVIEWLOOP_ACP_COMMAND',
   acpEnvironment: 'REVIEWLOOP_ACP_ENVIRONMENT',
   acpState: 'REVIEWLOOP_ACP_STATE',
-  acpHome: 'REVIEWLOOP_ACP_HOME',
+  acpFiles: 'REVIEWLOOP_ACP_FILES',
   acpLogin: 'REVIEWLOOP_ACP_LOGIN',
+  acpKey: 'REVIEWLOOP_ACP_KEY',
+  /** Name of the secret that holds the key of its provider. */
+  acpKeySecret: 'REVIEWLOOP_ACP_KEY_SECRET',
   acpContextTokens: 'REVIEWLOOP_ACP_CONTEXT_TOKENS',
   /** Folder below whose node_modules the packages of the optional agents are installed. */
   agents: 'REVIEWLOOP_AGENTS',

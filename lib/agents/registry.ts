@@ -4,6 +4,7 @@ import { LoopError } from '../loop/errors.ts'
 import { ENV } from '../names.ts'
 import type { CodexSdk } from './codex/sdk.ts'
 import { findPackage, loadPackage } from './optional-package.ts'
+import { providerKey } from './provider-key.ts'
 
 interface Known {
   /** Throws where what it needs is missing. */
@@ -75,7 +76,11 @@ const claude = async (): Promise<Agent> => {
 
 const acp = async (): Promise<Agent> => {
   const [{ createAcpAgent }, { readAcpSettings }] = await Promise.all([import('./acp/agent.ts'), import('./acp/settings.ts')])
-  return createAcpAgent(readAcpSettings(process.env))
+  const settings = readAcpSettings(process.env)
+  return createAcpAgent(
+    settings,
+    settings.key === null ? {} : { key: providerKey(process.env, { secret: ENV.acpKeySecret, local: [settings.key] }) },
+  )
 }
 
 const scripted = async (file: string | undefined): Promise<Agent> => {

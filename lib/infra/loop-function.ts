@@ -15,6 +15,7 @@ import type { Construct } from 'constructs'
 import { ENV, type FunctionName, metricNamespace } from '../names.ts'
 import { ACCESS } from './access.ts'
 import type { Artifacts } from './artifacts.ts'
+import { acpEnvironment, acpKeyStatements } from './acp.ts'
 import { bedrockEnvironment, modelStatement } from './bedrock.ts'
 import { claudeEnvironment, claudeStatement } from './claude.ts'
 import { codexEnvironment, codexKeyStatement } from './codex.ts'
@@ -82,6 +83,7 @@ const allow = (scope: Construct, role: Role, { name, settings, tables, artifacts
   if (access.model && settings.bedrock) role.addToPolicy(modelStatement(scope, settings.bedrock))
   if (access.model && settings.codex) role.addToPolicy(codexKeyStatement(settings.codex))
   if (access.model && settings.claude) role.addToPolicy(claudeStatement(scope, settings.claude))
+  if (access.model && settings.acp) for (const statement of acpKeyStatements(settings.acp)) role.addToPolicy(statement)
   allowObjects(artifacts.bucket, role, access)
 }
 
@@ -102,7 +104,8 @@ const environment = (
   }
   const own = Object.fromEntries(SIZES[name].env.map((key) => [key, values[key]]))
   const agents = { ...bedrockEnvironment(settings.bedrock), ...claudeEnvironment(settings.claude), ...codexEnvironment(settings.codex) }
-  return named({ ...own, metrics: metricNamespace(settings.stage), ...(ACCESS[name].model ? agents : {}) })
+  const common = { ...own, metrics: metricNamespace(settings.stage) }
+  return ACCESS[name].model ? { ...acpEnvironment(settings.acp), ...named({ ...common, ...agents }) } : named(common)
 }
 
 /** By the variables' names, without those that have no value. */

@@ -1,6 +1,7 @@
 /** Settings of a deployment, as a team writes them: every key has a default but what cannot have one, and says what it holds. */
 import * as z from 'zod'
 import { MAX_PARK_DAYS } from '../names.ts'
+import { acpSettings } from './acp.ts'
 import { bedrockSettings } from './bedrock.ts'
 import { claudeSettings } from './claude.ts'
 import { codexSettings } from './codex.ts'
@@ -46,6 +47,7 @@ const written = z.strictObject({
   bedrock: bedrockSettings.optional().describe('the agent `bedrock`; absent: no function may call a model'),
   claude: claudeSettings.optional().describe('the agent `claude`; absent: no function may reach its model'),
   codex: codexSettings.optional().describe('the agent `codex`; absent: no turn may read its key'),
+  acp: acpSettings.optional().describe('the agent `acp`: any that speaks the Agent Client Protocol'),
   gitTokenSecret: secretArn
     .optional()
     .describe('full ARN, with its six random characters, of the secret that holds the git token; absent: public repositories only'),
@@ -75,7 +77,7 @@ const spelling = (url: string): string =>
     .replace(/\.git$/, '')
 
 /** What an agent's settings have to hold. */
-const NEEDED = { bedrock: 'the model', claude: 'the model', codex: 'the model and the secret with its key' } as const
+const NEEDED = { bedrock: 'the model', claude: 'the model', codex: 'the model and the secret with its key', acp: 'the command' } as const
 
 export const settings = written.check(({ value, issues }) => {
   const wrong = (path: (string | number)[], message: string) => issues.push({ code: 'custom', path, message, input: value })
@@ -83,6 +85,8 @@ export const settings = written.check(({ value, issues }) => {
   for (const [agent, needed] of Object.entries(NEEDED))
     if (!value[agent as keyof typeof NEEDED] && agentsNamed(value).includes(agent))
       wrong([agent], `the agent ${agent} is named: give its settings, ${needed} at least`)
+  if ((value.acp?.key === undefined) !== (value.acp?.keySecret === undefined))
+    wrong(['acp', 'keySecret'], 'the key is a secret, and has a variable: give key and keySecret, or neither')
   for (const [index, { url, forge, triggers, publish }] of repositories.entries()) {
     const at = (...path: string[]) => ['repositories', index, ...path]
     if (repositories.findIndex((other) => spelling(other.url) === spelling(url)) !== index) wrong(at('url'), `${url} is listed twice`)

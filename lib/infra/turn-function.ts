@@ -21,7 +21,10 @@ export class TurnFunction extends Construct {
       code: DockerImageCode.fromImageAsset(props.code, {
         cmd: [imageHandler(props.name)],
         platform: Platform.LINUX_AMD64,
-        buildArgs: { AGENTS: agentsNamed(props.settings).filter(isOptional).join(' ') },
+        buildArgs: {
+          AGENTS: agentsNamed(props.settings).filter(isOptional).join(' '),
+          ...(props.settings.acp?.package ? { ACP_PACKAGE: props.settings.acp.package } : {}),
+        },
         assetName: 'reviewloop',
       }),
     })

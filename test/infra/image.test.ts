@@ -45,6 +45,7 @@ test('the context holds what the image needs and nothing else', async () => {
   ])
   expect((await readdir(join(folder, 'context/agents'))).toSorted()).toEqual([
     ...OPTIONAL_AGENTS,
+    'install-acp.sh',
     'install.sh',
     'package-lock.json',
     'package.json',

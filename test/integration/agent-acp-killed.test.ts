@@ -8,17 +8,17 @@ import { makeCli } from '../support/cli.ts'
 import { makeChange } from '../support/git-repository.ts'
 import { startChatServer, type ChatServer } from '../support/model-server/chat.ts'
 import { plainChat } from '../support/model-server/plain-chat.ts'
-import { qwenEnvironment, qwenHome } from '../support/model-server/qwen.ts'
+import { qwenEnvironment } from '../support/model-server/qwen.ts'
 
 let server: ChatServer
-let settings: string
+let compiled: string
 beforeAll(async () => {
   server = await startChatServer(plainChat())
-  settings = await qwenHome()
+  compiled = await mkdtemp(join(tmpdir(), 'qwen-'))
 })
 afterAll(async () => {
   await server[Symbol.asyncDispose]()
-  await rm(settings, { recursive: true, force: true })
+  await rm(compiled, { recursive: true, force: true })
 })
 
 /** Processes whose environment names the folder. */
@@ -39,7 +39,7 @@ test('killed in the middle of two turns and continued, with a new home each time
       HOME: home,
       TMPDIR: scratch,
       REVIEWLOOP_DATA: join(scratch, 'data'),
-      ...qwenEnvironment(settings, server.url),
+      ...qwenEnvironment(compiled, server.url),
     })
     return { running: cli.start(args), home, close: () => cli.close() }
   }

@@ -10,7 +10,8 @@ describe('settings of acp', () => {
       command: ['agent', '--acp'],
       environment: [],
       state: [],
-      home: null,
+      files: {},
+      key: null,
       login: null,
       contextTokens: 200_000,
     })
@@ -32,7 +33,8 @@ describe('settings of acp', () => {
     [{ ...COMMAND, REVIEWLOOP_ACP_ENVIRONMENT: 'A=b' }, 'REVIEWLOOP_ACP_ENVIRONMENT is not valid'],
     [{ ...COMMAND, REVIEWLOOP_ACP_STATE: '../elsewhere' }, 'REVIEWLOOP_ACP_STATE is not valid'],
     [{ ...COMMAND, REVIEWLOOP_ACP_STATE: '/etc' }, 'REVIEWLOOP_ACP_STATE is not valid'],
-    [{ ...COMMAND, REVIEWLOOP_ACP_HOME: 'here' }, 'REVIEWLOOP_ACP_HOME is not valid'],
+    [{ ...COMMAND, REVIEWLOOP_ACP_FILES: '{"../up": ""}' }, 'REVIEWLOOP_ACP_FILES is not valid'],
+    [{ ...COMMAND, REVIEWLOOP_ACP_KEY: 'REVIEWLOOP_GIT_TOKEN' }, 'REVIEWLOOP_ACP_KEY is not valid'],
     [{ ...COMMAND, REVIEWLOOP_ACP_CONTEXT_TOKENS: '10' }, 'REVIEWLOOP_ACP_CONTEXT_TOKENS is not valid'],
   ])('are refused where they are wrong: %j', (environment, message) => {
     expect(() => readAcpSettings(environment)).toThrow(message)

@@ -8,7 +8,7 @@ import { Course } from './course.ts'
 import { acpEntry } from './entries.ts'
 import { failureOfPrompt, saidBy } from './failure.ts'
 import { type Abilities, initialize, probe } from './handshake.ts'
-import { openPlace, type Place } from './place.ts'
+import { openPlace, type Place, type PlaceOptions } from './place.ts'
 import { messagesOf } from './prompts.ts'
 import { openAcpSession } from './session.ts'
 import type { AcpSettings } from './settings.ts'
@@ -19,6 +19,8 @@ import { Hearing, type Outcome, talk } from './talk.ts'
 import { serveTools } from './tool-server.ts'
 
 export interface AcpOptions {
+  /** Gives the key of the agent's provider, where the settings have a variable for it. */
+  key?: PlaceOptions['key']
   /** ms since 1970 */
   now?: () => number
 }
@@ -27,6 +29,7 @@ interface Served {
   agent: Pick<Agent, 'id' | 'version'>
   abilities: Abilities
   settings: AcpSettings
+  key: PlaceOptions['key']
   now: () => number
 }
 
@@ -39,19 +42,23 @@ export const acpCapabilities = (canResume: boolean): Capabilities => ({
   edits: true,
 })
 
+const noKey = (): never => {
+  throw new Error('it is given no key')
+}
+
 /**
  * Starts the agent once, to ask what it is and can. Throws an Error where it cannot be started or speaks another version of the
  * protocol.
  */
-export const createAcpAgent = async (settings: AcpSettings, { now = () => Date.now() }: AcpOptions = {}): Promise<Agent> => {
-  const abilities = await probe(settings)
+export const createAcpAgent = async (settings: AcpSettings, { key = noKey, now = () => Date.now() }: AcpOptions = {}): Promise<Agent> => {
+  const abilities = await probe(settings, key)
   const agent = { id: 'acp', version: abilities.version }
   const { resume } = abilities
   return {
     ...agent,
     capabilities: acpCapabilities(resume !== null),
     ...(abilities.whyCold === null ? {} : { whyCold: abilities.whyCold }),
-    run: (turn) => serve(turn, { agent, abilities, settings, now }),
+    run: (turn) => serve(turn, { agent, abilities, settings, key, now }),
   }
 }
 
@@ -73,7 +80,7 @@ const serve = async (turn: AgentTurn, served: Served): Promise<AgentResult> => {
   const { tokens, calls } = turn.budget
   if (tokens <= 0 || calls <= 0) return { kind: 'limit', limit: tokens <= 0 ? 'tokens' : 'turn_calls', usage: spent.usage, sessionId: null }
   try {
-    await using place = await openPlace(course.place, served.settings)
+    await using place = await openPlace(course.place, served)
     const damage = await unpackState(place.home, served.settings.state, course.files)
     if (damage !== null) return { kind: 'session_lost', reason: damage, usage: spent.usage }
     return await serveAt(turn, served, { place, course, spent, id: opened.id })

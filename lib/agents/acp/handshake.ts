@@ -12,7 +12,7 @@ import { basename } from 'node:path'
 import { startAgent } from './agent-process.ts'
 import { CLIENT_CAPABILITIES } from './client.ts'
 import { saidBy } from './failure.ts'
-import { openPlace } from './place.ts'
+import { openPlace, type PlaceOptions } from './place.ts'
 import { ACP_VERSION } from './prompts.ts'
 import type { AcpSettings } from './settings.ts'
 
@@ -53,8 +53,8 @@ const abilitiesOf = ({ agentInfo, agentCapabilities }: InitializeResponse, { com
 const PROBE_MS = 60_000
 
 /** Starts the agent, asks, and ends it. Throws an Error that says why that was not to be. */
-export const probe = async (settings: AcpSettings): Promise<Abilities> => {
-  await using place = await openPlace(null, settings)
+export const probe = async (settings: AcpSettings, key: PlaceOptions['key']): Promise<Abilities> => {
+  await using place = await openPlace(null, { settings, key })
   await using process = startAgent(client({ name: 'reviewloop' }), settings.command, place)
   const late = new AbortController()
   try {

@@ -4,9 +4,10 @@
  * disk for the agent, but behind its tools.
  */
 import { randomBytes } from 'node:crypto'
-import { cp, mkdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
+import { ENV } from '../../names.ts'
 import { openCliHome } from '../cli-home.ts'
 import type { AcpSettings } from './settings.ts'
 
@@ -20,11 +21,19 @@ export interface Place extends AsyncDisposable {
   environment: Record<string, string>
 }
 
-/** Agents written for Node are run by ours: the machine's own may be too old for them. */
-const PATH = [dirname(process.execPath), process.env['PATH'] ?? ''].join(delimiter)
+/** Agents written for Node are run by ours: the machine's own may be too old for them. The image has the deployment's agent in a folder of its own. */
+const pathOf = ({ PATH, [ENV.agents]: agents }: NodeJS.ProcessEnv): string =>
+  [dirname(process.execPath), ...(agents ? [join(agents, 'acp/node_modules/.bin')] : []), ...(PATH ? [PATH] : [])].join(delimiter)
+
+export interface PlaceOptions {
+  settings: Pick<AcpSettings, 'environment' | 'files' | 'key'>
+  /** Gives the key of the agent's provider, where the settings have a variable for it. */
+  key: () => Promise<string>
+}
 
 /** Opens the folder of a session, or a new one. Throws an Error where another process is at work in it. */
-export const openPlace = async (name: string | null, settings: Pick<AcpSettings, 'environment' | 'home'>): Promise<Place> => {
+export const openPlace = async (name: string | null, { settings, key }: PlaceOptions): Promise<Place> => {
+  const secrets = settings.key === null ? {} : { [settings.key]: await key() }
   const chosen = name ?? randomBytes(8).toString('hex')
   const folder = join(await realpath(tmpdir()), `reviewloop-acp-${chosen}`)
   await makeOwn(folder)
@@ -34,11 +43,14 @@ export const openPlace = async (name: string | null, settings: Pick<AcpSettings,
     const { folder: home, environment } = await openCliHome({
       folder: join(folder, 'home'),
       pass: settings.environment,
-      set: () => ({ PATH }),
+      set: () => ({ PATH: pathOf(process.env), ...secrets }),
     })
     const work = join(folder, 'work')
     await mkdir(work, { mode: 0o700 })
-    if (settings.home !== null) await cp(settings.home, home, { recursive: true })
+    for (const [path, text] of Object.entries(settings.files)) {
+      await mkdir(dirname(join(home, path)), { recursive: true, mode: 0o700 })
+      await writeFile(join(home, path), text, { mode: 0o600 })
+    }
     return { name: chosen, home, work, socket: join(folder, 'tools'), environment, [Symbol.asyncDispose]: remove }
   } catch (error) {
     await remove()

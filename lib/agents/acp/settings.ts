@@ -1,5 +1,4 @@
 /** Settings of the agent: those of the deployment, never of a repository. They come from the environment. */
-import { isAbsolute } from 'node:path'
 import * as z from 'zod'
 import { ENV } from '../../names.ts'
 
@@ -33,8 +32,10 @@ const settings = z.object({
   environment: list.pipe(z.array(variable)).default([]),
   /** Files and folders below HOME that hold its sessions. With none no session is resumed. */
   state: list.pipe(z.array(z.string().refine(isBelowHome))).default([]),
-  /** A folder whose content every turn finds in its HOME: the agent's own settings. */
-  home: z.string().refine(isAbsolute).nullable().default(null),
+  /** Files that every turn finds in its HOME, by path: the agent's own settings. */
+  files: json.pipe(z.record(z.string().refine(isBelowHome), z.string())).default({}),
+  /** The variable in which the agent looks for the key of its provider. */
+  key: variable.nullable().default(null),
   /** The login method to ask the agent for, where it wants to be asked. */
   login: z.string().min(1).nullable().default(null),
   /** Tokens that its model can be given; a turn plans to stay well below. */
@@ -46,7 +47,8 @@ const VARIABLES = {
   command: ENV.acpCommand,
   environment: ENV.acpEnvironment,
   state: ENV.acpState,
-  home: ENV.acpHome,
+  files: ENV.acpFiles,
+  key: ENV.acpKey,
   login: ENV.acpLogin,
   contextTokens: ENV.acpContextTokens,
 } as const satisfies Record<keyof AcpSettings, string>

@@ -1,5 +1,5 @@
 /** The agent `acp` with Qwen Code, a real one, in front of a chat completions server of a test's own. */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, vi } from 'vitest'
@@ -26,17 +26,18 @@ const WITHOUT =
   'report_findings,record_artifact,read_mcp_resource,cron_create,cron_list,cron_delete,loop_wakeup,todo_write,save_memory,zoom_image'
 const ARGUMENTS = ['--acp', '--auth-type', 'openai', '--model', 'test', '--approval-mode', 'default', '--exclude-tools', WITHOUT]
 
-/** The environment by which a process finds it. `home` is a folder with its settings. */
-export const qwenEnvironment = (home: string, url: string): Record<string, string> => ({
+/** The environment by which a process finds it. `scratch` is a folder for what may be kept from one to the next. */
+export const qwenEnvironment = (scratch: string, url: string): Record<string, string> => ({
   REVIEWLOOP_ACP_COMMAND: JSON.stringify([...qwenCommand(), ...ARGUMENTS]),
-  REVIEWLOOP_ACP_ENVIRONMENT: 'OPENAI_API_KEY,OPENAI_BASE_URL,QWEN_CODE_LEGACY_MCP_BLOCKING,NODE_COMPILE_CACHE',
+  REVIEWLOOP_ACP_KEY: 'OPENAI_API_KEY',
+  REVIEWLOOP_ACP_ENVIRONMENT: 'OPENAI_BASE_URL,QWEN_CODE_LEGACY_MCP_BLOCKING,NODE_COMPILE_CACHE',
   REVIEWLOOP_ACP_STATE: '.qwen/projects',
-  REVIEWLOOP_ACP_HOME: home,
+  REVIEWLOOP_ACP_FILES: JSON.stringify({ '.qwen/settings.json': JSON.stringify(SETTINGS) }),
   OPENAI_API_KEY: 'local',
   OPENAI_BASE_URL: url,
   QWEN_CODE_LEGACY_MCP_BLOCKING: '1',
   // Its start is most of what a turn takes here.
-  NODE_COMPILE_CACHE: join(home, 'compiled'),
+  NODE_COMPILE_CACHE: scratch,
 })
 
 export interface QwenBench {
@@ -45,25 +46,18 @@ export interface QwenBench {
   agent(settings?: Record<string, string>, options?: AcpOptions): Promise<Agent>
 }
 
-export const qwenHome = async (): Promise<string> => {
-  const home = await mkdtemp(join(tmpdir(), 'qwen-home-'))
-  await mkdir(join(home, '.qwen'))
-  await writeFile(join(home, '.qwen/settings.json'), JSON.stringify(SETTINGS))
-  return home
-}
-
 /** To be called once, at the top of a test file. Before each test the server is as new. */
 export const qwenBench = (): QwenBench => {
-  let there: { server: ChatServer; home: string } | null = null
+  let there: { server: ChatServer; scratch: string } | null = null
   const agents = new Map<string, Promise<Agent>>()
   let clock = (): number => Date.now()
-  const given = (): { server: ChatServer; home: string } => {
+  const given = (): { server: ChatServer; scratch: string } => {
     if (!there) throw new Error('The server is there only while a test runs.')
     return there
   }
-  const environment = (): Record<string, string> => qwenEnvironment(given().home, given().server.url)
+  const environment = (): Record<string, string> => qwenEnvironment(given().scratch, given().server.url)
   beforeAll(async () => {
-    there = { server: await startChatServer(plainChat()), home: await qwenHome() }
+    there = { server: await startChatServer(plainChat()), scratch: await mkdtemp(join(tmpdir(), 'qwen-')) }
     for (const [name, value] of Object.entries(environment())) vi.stubEnv(name, value)
   })
   beforeEach(() => {
@@ -75,7 +69,7 @@ export const qwenBench = (): QwenBench => {
   afterAll(async () => {
     vi.unstubAllEnvs()
     await there?.server[Symbol.asyncDispose]()
-    if (there) await rm(there.home, { recursive: true, force: true })
+    if (there) await rm(there.scratch, { recursive: true, force: true })
   })
   return {
     get server() {
@@ -84,7 +78,9 @@ export const qwenBench = (): QwenBench => {
     agent: (settings = {}, { now = () => Date.now() } = {}) => {
       clock = now
       const key = JSON.stringify(settings)
-      const agent = agents.get(key) ?? createAcpAgent(readAcpSettings({ ...environment(), ...settings }), { now: () => clock() })
+      const agent =
+        agents.get(key) ??
+        createAcpAgent(readAcpSettings({ ...environment(), ...settings }), { key: async () => 'local', now: () => clock() })
       agents.set(key, agent)
       return agent
     },
