@@ -10,7 +10,11 @@ import { requireEnv } from './environment.ts'
 const MOST_MS = 5000
 
 /** The topic takes printable ASCII as a subject. */
-const ascii = (text: string): string => text.normalize('NFKD').replace(/\p{M}/gu, '').replace(/[^\x20-\x7e]/gu, '?')
+const ascii = (text: string): string =>
+  text
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .replace(/[^\x20-\x7e]/gu, '?')
 
 export const makeNotify = (effects: Pick<Effects, 'log'>, deployment: Deployment, client: SNSClient = new SNSClient()): Ports['notify'] => {
   const TopicArn = requireEnv(ENV.topic)

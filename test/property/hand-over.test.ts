@@ -90,7 +90,9 @@ test('holds what is open, tried and declined of every history, and none of the o
         const withStatus = (status: string) => record.findings.filter((found) => found.status === status).map(({ id }) => id)
         expect(told.outstanding.map(({ id }) => id)).toEqual(withStatus('open'))
         expect(told.declined.map(({ id }) => id)).toEqual(withStatus('declined'))
-        const worked = record.findings.filter(({ history }) => history.some(({ event }) => event === 'given-to-fixer' || event === 'not-fixed'))
+        const worked = record.findings.filter(({ history }) =>
+          history.some(({ event }) => event === 'given-to-fixer' || event === 'not-fixed'),
+        )
         expect([...new Set(told.tried.map(({ id }) => id))]).toEqual(worked.map(({ id }) => id))
       }
     }),
