@@ -47,15 +47,13 @@ export const startRun = async (
 
   const before = await ports.runs.runs.read(runId)
   if (before) return { run: await goneOn(ports, before), started: false }
-  if (input.checkHead && request.branch !== null) await assertHead(ports, request, request.branch)
-
   const key = branchKeyOf(request.repository, request.branch ?? request.head)
   const own = input.again ? null : await publishedBy(ports, key, request)
   if (own) return { run: own, started: false }
 
-  const wish = { runId, request, again: input.again ?? false }
-  const there = await keeperOf(ports, (await ports.runs.branches.read(key))?.active ?? null, wish)
-  if (there) return { run: await goneOn(ports, there), started: false }
+  const wish = { runId, request, again: input.again ?? false, checkHead: input.checkHead }
+  const there = await holderOf(ports, (await ports.runs.branches.read(key))?.active ?? null)
+  if (there && keeps(there, wish)) return { run: await goneOn(ports, there), started: false }
   const giveBack = await admit(ports, { repository: request.repository, branch: key, run: runId })
   const other = await takeBranch(ports, key, wish).catch(async (error: unknown) => {
     await giveBack()
@@ -75,7 +73,7 @@ export const startRun = async (
   }
   const gone = await goneOn(ports, run)
   if (created) await ports.announce(runId)
-  return { run: gone, started: created && gone.epoch === 1 }
+  return { run: gone, started: created && gone.runId === runId && gone.epoch === 1 }
 }
 
 /**
@@ -90,7 +88,9 @@ const goneOn = async (ports: StartPorts, run: RunItem): Promise<RunItem> => {
   const lock = await changeBranch(ports, key, ({ active, begun }) => (active === run.runId && !begun ? { begun: true } : null))
   if (lock.active !== run.runId) {
     await supersede(ports, run.runId)
-    return (await ports.runs.runs.read(run.runId)) ?? run
+    // Of two that start one head with different wishes, the one that lost shows the other's run.
+    const twin = lock.head === head ? await holderOf(ports, lock.active) : null
+    return twin ?? (await ports.runs.runs.read(run.runId)) ?? run
   }
   await ports.executions.start(executionName(run.runId, 1), initialState(run))
   return run
@@ -99,16 +99,22 @@ const goneOn = async (ports: StartPorts, run: RunItem): Promise<RunItem> => {
 /**
  * Takes the lock of the branch, and gives null; or gives the run that keeps it. That is the one under way of the very same change:
  * whoever comes second, by whatever door and with whatever wishes, is shown that run, and only an explicit re-request takes its
- * place. Any other is ended first and the lock taken then: a start that dies between the two leaves nothing running.
+ * place. Any other is ended first and the lock taken then: a start that dies between the two leaves nothing running. The forge is asked
+ * between reading the lock and writing it, so that a start which was slow does not take the branch from one that saw a newer head.
  */
 const takeBranch = async (ports: StartPorts, key: string, wish: Wish): Promise<RunItem | null> => {
   let keeper: RunItem | null = null
   await changeBranch(ports, key, async ({ active }) => {
     keeper = null
     if (active === wish.runId) return null
-    keeper = await keeperOf(ports, active, wish)
-    if (keeper) return null
-    if (active) await supersede(ports, active)
+    const holder = await holderOf(ports, active)
+    if (holder && keeps(holder, wish)) {
+      keeper = holder
+      return null
+    }
+    if (wish.checkHead && wish.request.branch !== null) await assertHead(ports, wish.request, wish.request.branch)
+    // One whose item was not there when it was looked for gives way by itself, or has begun by now: then this write loses.
+    if (holder) await supersede(ports, holder.runId)
     return { active: wish.runId, head: wish.request.head, begun: false }
   })
   return keeper
@@ -118,14 +124,16 @@ interface Wish {
   runId: string
   request: RunRequest
   again: boolean
+  checkHead: boolean
 }
 
-/** The run that holds the branch, if it is another one of the very same change. */
-const keeperOf = async (ports: StartPorts, active: string | null, { runId, request, again }: Wish): Promise<RunItem | null> => {
-  if (active === null || active === runId || again) return null
-  const run = await ports.runs.runs.read(active)
-  return run?.verdict === null && run.request.head === request.head && run.request.base === request.base ? run : null
-}
+/** The run that holds a branch, if its item is there yet. */
+const holderOf = async (ports: StartPorts, active: string | null): Promise<RunItem | null> =>
+  active === null ? null : ports.runs.runs.read(active)
+
+/** Whether the run that holds the branch keeps it: another one, under way, of the very same change. */
+const keeps = (run: RunItem, { runId, request, again }: Wish): boolean =>
+  run.runId !== runId && !again && run.verdict === null && run.request.head === request.head && run.request.base === request.base
 
 const newRun = (ports: StartPorts, runId: string, request: RunRequest, startedBy: string): RunItem => {
   const now = new Date(ports.effects.now()).toISOString()

@@ -19,8 +19,8 @@ const CASES: readonly (readonly [number: number, what: string, later: Later | nu
   [10, 'an agent says success and error at once, or ends for its turn limit', null],
   [11, "a finding's end before its start; a line outside the diff; a line that counts positions in the diff", null],
   [12, "a finding's path is absolute, climbs, is a symlink, or lies in .git", null],
-  [13, 'the same request delivered twice, at once or an hour later', 'forge'],
-  [14, 'the schedule and a person start the same branch', 'stack'],
+  [13, 'the same request delivered twice, at once or an hour later', null],
+  [14, 'the schedule and a person start the same branch', null],
   [15, 'the branch moves while the run works; is deleted; the base is pushed over', null],
   [16, 'a person reverts a fix', null],
   [17, "a superseded run's check", null],
@@ -84,8 +84,7 @@ describe('every case', () => {
       ([, , later]) => later,
     )
     expect(Object.fromEntries([...left].map(([later, cases]) => [later, cases.map(([number]) => number)]))).toEqual({
-      forge: [13],
-      stack: [14, 28],
+      stack: [28],
     })
   })
 })
