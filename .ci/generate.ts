@@ -6,6 +6,7 @@ import { errorsPage } from '../lib/loop/errors-page.ts'
 import { openapi } from '../lib/loop/openapi.ts'
 import { placeholderArn } from '../lib/names.ts'
 import { agentsTable, deploymentTable, retryTable, routesTable, settingsTable, stateTable } from './tables.ts'
+import { permissionsTable } from './permissions.ts'
 import packageJson from '../package.json' with { type: 'json' }
 
 const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
@@ -30,6 +31,7 @@ const FILES: Record<string, (now: string) => string> = {
   'docs/agents.md': (page) => withTable(page, 'agents', agentsTable()),
   'docs/deploy.md': (page) => withTable(page, 'settings', deploymentTable()),
   'docs/errors.md': errorsPage,
+  'docs/security.md': (page) => withTable(page, 'permissions', permissionsTable()),
   'docs/configuration.md': (page) => withTable(page, 'keys', settingsTable()),
   'docs/state-machine.md': (page) => withTable(withTable(page, 'states', stateTable()), 'retries', retryTable()),
   'docs/openapi.json': () => json(openapi(packageJson.version)),

@@ -14,11 +14,7 @@ import { settingsJsonSchema } from '../lib/loop/settings.ts'
 import type { Agent, Capabilities } from '../lib/loop/agent.ts'
 import { API_ROUTES, type ApiRoute, ENV, placeholderArn, RETRIERS } from '../lib/names.ts'
 import { operationOf } from '../lib/loop/openapi-operations.ts'
-
-const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
-const code = (text: string): string => `\`${text}\``
-const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [head, head.map(() => '---'), ...rows].map((row) => `| ${row.map(cell).join(' | ')} |\n`).join('')
+import { code, table } from './table.ts'
 
 /** Every key of the settings file: default, what is allowed, what it means. */
 export const settingsTable = (): string => {

@@ -31,6 +31,7 @@ export default {
   ],
   agents: ['lint'],
   gitTokenSecret: secret('git-token-AbCdEf'),
+  pushTokenSecret: secret('push-token-AbCdEf'),
   github: { appId: 4711, keySecret: secret('app-key-AbCdEf'), webhookSecret: secret('webhook-AbCdEf') },
   audience: 'reviewloop',
   budgets: { runs: 20, day: { tokens: 100_000_000, dollars: 200 } },

@@ -85,8 +85,10 @@ export const ENV = {
   bucket: 'REVIEWLOOP_BUCKET',
   /** ARN of the state machine (start, decide, record-failure). */
   machine: 'REVIEWLOOP_MACHINE',
-  /** Name of the secret that holds the git token (prepare, publish, start). */
+  /** Name of the secret that holds the git token which reads (prepare, start, webhook). */
   gitTokenSecret: 'REVIEWLOOP_GIT_TOKEN_SECRET',
+  /** Name of the secret that holds the git token which pushes (publish). */
+  pushTokenSecret: 'REVIEWLOOP_PUSH_TOKEN_SECRET',
   /** ARN of the function Publish: it is called when a forge is to be told how a run stands. */
   publishFunction: 'REVIEWLOOP_PUBLISH_FUNCTION',
   /** ARN of the secret that holds the private key of the GitHub App (publish). */

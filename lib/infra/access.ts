@@ -16,7 +16,10 @@ export interface Access {
   put: readonly string[]
   delete: readonly string[]
   machine: readonly ('StartExecution' | 'StopExecution' | 'SendTaskSuccess')[]
+  /** Reads the git token that reads. */
   gitToken: boolean
+  /** Reads the git token that pushes, where it is another. */
+  pushToken: boolean
   /** Reads the private key of the GitHub App, where the deployment has one. */
   githubKey: boolean
   /** Reads the secret that webhooks are signed with. */
@@ -51,6 +54,7 @@ const nothing: Access = {
   delete: [],
   machine: [],
   gitToken: false,
+  pushToken: false,
   githubKey: false,
   hookSecret: false,
   announce: false,
@@ -90,7 +94,7 @@ export const ACCESS: Record<FunctionName, Access> = {
     sessions: [read(...itemsOf(...TURN_ROLES))],
     runs: [readWrite(RUN, BRANCH)],
     get: ['source', 'records', 'changesets'],
-    gitToken: true,
+    pushToken: true,
     githubKey: true,
   },
   RecordFailure: {

@@ -31,7 +31,7 @@ export const SIZES: Record<FunctionName, FunctionSize> = {
   Review: turn,
   Fix: turn,
   Certify: turn,
-  Publish: { memory: 2048, timeout: 600, disk: 4096, env: [...stores, 'gitTokenSecret', 'githubKeySecret'] },
+  Publish: { memory: 2048, timeout: 600, disk: 4096, env: [...stores, 'pushTokenSecret', 'githubKeySecret'] },
   Park: { ...small, env: [...stores, 'machine', 'publishFunction', 'topic'] },
   Decide: { ...small, env: ['runsTable', 'bucket', 'publishFunction'] },
   RecordFailure: { ...small, env: ['sessionsTable', 'runsTable', 'machine', 'publishFunction'] },

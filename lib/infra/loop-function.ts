@@ -73,6 +73,9 @@ const allow = (scope: Construct, role: Role, { name, settings, tables, artifacts
   for (const action of access.machine) role.addToPolicy(machineStatement(scope, settings.stage, action))
   if (access.gitToken && settings.gitTokenSecret)
     role.addToPolicy(new PolicyStatement({ actions: ['secretsmanager:GetSecretValue'], resources: [settings.gitTokenSecret] }))
+  const pushToken = settings.pushTokenSecret ?? settings.gitTokenSecret
+  if (access.pushToken && pushToken)
+    role.addToPolicy(new PolicyStatement({ actions: ['secretsmanager:GetSecretValue'], resources: [pushToken] }))
   if (access.githubKey && settings.github)
     role.addToPolicy(new PolicyStatement({ actions: ['secretsmanager:GetSecretValue'], resources: [settings.github.keySecret] }))
   if (access.hookSecret && settings.github?.webhookSecret)
@@ -97,6 +100,7 @@ const environment = (
     bucket: artifacts.bucket.bucketName,
     machine: machineArn(scope, settings.stage),
     gitTokenSecret: settings.gitTokenSecret,
+    pushTokenSecret: settings.pushTokenSecret ?? settings.gitTokenSecret,
     githubKeySecret: settings.github?.keySecret,
     hookSecret: settings.github?.webhookSecret,
     topic: topic.topicArn,

@@ -51,6 +51,11 @@ const written = z.strictObject({
   gitTokenSecret: secretArn
     .optional()
     .describe('full ARN, with its six random characters, of the secret that holds the git token; absent: public repositories only'),
+  pushTokenSecret: secretArn
+    .optional()
+    .describe(
+      'full ARN of the secret that holds the git token which pushes; Publish alone reads it; absent: `gitTokenSecret`, which then has to be able to push',
+    ),
   github: github.optional().describe('the GitHub App; absent: nothing but branches is written on GitHub'),
   audience: z.string().min(1).max(200).default('reviewloop').describe('audience that the identity token of a CI job has to be made out to'),
   budgets: budgets.prefault({}).describe('bounds of all repositories together'),

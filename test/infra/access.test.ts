@@ -16,7 +16,7 @@ import {
 } from '../../lib/names.ts'
 import { branchKeyOf } from '../../lib/loop/run-id.ts'
 import { asker } from '../support/iam.ts'
-import { APP_SECRET, exampleSettings, HOOK_SECRET, ofType, plain, SECRET, synthesize } from '../support/template.ts'
+import { APP_SECRET, exampleSettings, HOOK_SECRET, ofType, plain, PUSH_SECRET, SECRET, synthesize } from '../support/template.ts'
 
 const template = synthesize()
 const may = asker(template)
@@ -161,8 +161,16 @@ test('all three session items are written by Park and Close alone, and read wher
   expect(await who((name) => all(name, 'GetItem'))).toEqual(['Park', 'Publish', 'RecordFailure', 'Close', 'Start', 'Abort', 'Webhook'])
 })
 
-test('the git token is read by who speaks to the forge', async () => {
-  expect(await who((name) => may.other(name, 'secretsmanager:GetSecretValue', SECRET))).toEqual(['Prepare', 'Publish', 'Start', 'Webhook'])
+test('the git token that pushes is read by Publish alone, which reads no other', async () => {
+  expect(await who((name) => may.other(name, 'secretsmanager:GetSecretValue', PUSH_SECRET))).toEqual(['Publish'])
+  expect(await may.other('Publish', 'secretsmanager:GetSecretValue', SECRET)).toBe(false)
+  // Where a team has one token for both, Publish reads that.
+  const one = asker(synthesize(exampleSettings({ pushTokenSecret: undefined })))
+  expect(await who((name) => one.other(name, 'secretsmanager:GetSecretValue', SECRET))).toEqual(['Prepare', 'Publish', 'Start', 'Webhook'])
+})
+
+test('the git token that reads is read by who asks the forge', async () => {
+  expect(await who((name) => may.other(name, 'secretsmanager:GetSecretValue', SECRET))).toEqual(['Prepare', 'Start', 'Webhook'])
   expect(await who((name) => may.other(name, 'secretsmanager:GetSecretValue', SECRET.replace('git-token', 'other')))).toEqual([])
 })
 

@@ -76,7 +76,7 @@ test('development packages and the Node of the registry stay out', async () => {
 })
 
 /** Without these a function works: for public repositories, and where no forge is told anything. */
-const OPTIONAL: readonly string[] = [ENV.gitTokenSecret, ENV.publishFunction, ENV.githubKeySecret]
+const OPTIONAL: readonly string[] = [ENV.gitTokenSecret, ENV.pushTokenSecret, ENV.publishFunction, ENV.githubKeySecret]
 
 /** Where a call ends against empty tables and an empty bucket, and what it has asked by then. */
 const EXPECTED = {

@@ -247,7 +247,7 @@ const like = (pattern: string): RegExp =>
 
 test('no function has a right that it does not use', () => {
   const rights = FUNCTIONS.flatMap((name) => {
-    const { sessions, runs, get, put, delete: remove, machine, gitToken, githubKey, hookSecret, announce, notify } = ACCESS[name]
+    const { sessions, runs, get, put, delete: remove, machine, gitToken, pushToken, githubKey, hookSecret, announce, notify } = ACCESS[name]
     const tables = { sessions, runs }
     return [
       ...(['sessions', 'runs'] as const).flatMap((right) =>
@@ -258,6 +258,7 @@ test('no function has a right that it does not use', () => {
       ...remove.map((on) => ({ name, right: 'delete', action: 'DeleteObject', on: `${on}/*` })),
       ...machine.map((action) => ({ name, right: 'machine', action, on: '*' })),
       ...(gitToken ? [{ name, right: 'gitToken', action: 'GetSecretValue', on: '*' }] : []),
+      ...(pushToken ? [{ name, right: 'pushToken', action: 'GetSecretValue', on: '*' }] : []),
       ...(githubKey ? [{ name, right: 'githubKey', action: 'GetSecretValue', on: '*' }] : []),
       ...(hookSecret ? [{ name, right: 'hookSecret', action: 'GetSecretValue', on: '*' }] : []),
       ...(notify ? [{ name, right: 'notify', action: 'Publish', on: '*' }] : []),

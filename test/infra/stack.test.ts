@@ -112,7 +112,7 @@ describe.each(FUNCTIONS)('function %s', (name) => {
 })
 
 test('functions without a git token secret are not told of one', () => {
-  const made = synthesize(exampleSettings({ gitTokenSecret: undefined, github: undefined }))
+  const made = synthesize(exampleSettings({ gitTokenSecret: undefined, pushTokenSecret: undefined, github: undefined }))
   expect(JSON.stringify(made)).not.toContain('secretsmanager')
   expect(environmentOf(made, 'Prepare')).not.toHaveProperty(ENV.gitTokenSecret)
   expect(environmentOf(template, 'Prepare')[ENV.gitTokenSecret]).toBe(SECRET)

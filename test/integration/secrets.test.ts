@@ -184,6 +184,7 @@ import { LoopError } from '${ROOT}lib/loop/errors.ts'
 import { makeEffects } from '${ROOT}lib/runtime/effects.ts'
 import { lambda } from '${ROOT}lib/runtime/lambda.ts'
 const secrets = Object.values(process.env).join(' | ')
+process.env.REVIEWLOOP_METRICS = 'reviewloop/test'
 const handler = lambda((_event, { progress }) => {
   progress('working with ' + secrets)
   const facts = { env: { ...process.env }, token: 'tweety', cut: '-----BEGIN PRIVATE KEY-----', cause: new Error(secrets) }

@@ -2,12 +2,24 @@
 import type { BudgetStore, ItemStore, Ports } from '../../lib/loop/ports.ts'
 import { budgetKey, deliveryKey, type FunctionName, roleKey, TABLE, TURN_ROLES } from '../../lib/names.ts'
 import type { Asker } from './iam.ts'
-import { APP_SECRET, HOOK_SECRET, SECRET } from './template.ts'
+import { APP_SECRET, HOOK_SECRET, PUSH_SECRET, SECRET } from './template.ts'
 
 /** One use of a right, as the access table names it. */
 export interface Use {
   name: FunctionName
-  right: 'sessions' | 'runs' | 'get' | 'put' | 'delete' | 'machine' | 'gitToken' | 'githubKey' | 'hookSecret' | 'announce' | 'notify'
+  right:
+    | 'sessions'
+    | 'runs'
+    | 'get'
+    | 'put'
+    | 'delete'
+    | 'machine'
+    | 'gitToken'
+    | 'pushToken'
+    | 'githubKey'
+    | 'hookSecret'
+    | 'announce'
+    | 'notify'
   action: string
   /** Partition key, object key or execution. */
   on: string
@@ -67,8 +79,10 @@ export const guard = (may: Asker, wakes: readonly FunctionName[]): Guard => {
     }
     const object = (right: 'get' | 'put' | 'delete', action: string, on: string) =>
       check({ right, action, on }, may.object(name, action, on))
-    const forge = () =>
-      check({ right: 'gitToken', action: 'GetSecretValue', on: SECRET }, may.other(name, 'secretsmanager:GetSecretValue', SECRET))
+    const forge = () => {
+      const [right, on] = name === 'Publish' ? (['pushToken', PUSH_SECRET] as const) : (['gitToken', SECRET] as const)
+      return check({ right, action: 'GetSecretValue', on }, may.other(name, 'secretsmanager:GetSecretValue', on))
+    }
     const items = <Key, Item>(store: ItemStore<Key, Item>, right: 'sessions' | 'runs', pk: (key: Key) => string): ItemStore<Key, Item> => ({
       read: async (key) => {
         await item(right, 'GetItem', pk(key))

@@ -55,6 +55,7 @@ export const imageWorld = async (): Promise<ImageWorld> => {
       [ENV.sessionsTable]: NAMES.sessions,
       [ENV.runsTable]: NAMES.runs,
       [ENV.bucket]: s3.bucket,
+      [ENV.metrics]: 'reviewloop/test',
     },
     prepared: async (repository, source, agent) => {
       const { state } = await aRun(ports, {

@@ -31,6 +31,7 @@ export const exampleSettings = (changes: Record<string, unknown> = {}): Settings
         { url: 'https://git.example/two.git', defaultBranch: 'trunk' },
       ],
       gitTokenSecret: SECRET,
+      pushTokenSecret: PUSH_SECRET,
       github: { appId: 7, keySecret: APP_SECRET, webhookSecret: HOOK_SECRET },
       ...changes,
     },
@@ -39,6 +40,7 @@ export const exampleSettings = (changes: Record<string, unknown> = {}): Settings
 
 export const HOOK_SECRET = 'arn:aws:secretsmanager:us-east-1:000000000000:secret:webhooks-MnOpQr'
 export const APP_SECRET = 'arn:aws:secretsmanager:us-east-1:000000000000:secret:github-app-GhIjKl'
+export const PUSH_SECRET = 'arn:aws:secretsmanager:us-east-1:000000000000:secret:push-token-StUvWx'
 export const SECRET = 'arn:aws:secretsmanager:us-east-1:000000000000:secret:git-token-AbCdEf'
 
 /** Folders that stand for the bundles: what is in them does not matter to the template. */
