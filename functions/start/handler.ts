@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { startFromCi } from '../../lib/loop/ci-door.ts'
-import { startFromApi, startFromDoor } from '../../lib/loop/door.ts'
+import { startFromApi } from '../../lib/loop/door.ts'
+import { startNight } from '../../lib/loop/night.ts'
 import { ciStartBody, startBody } from '../../lib/loop/requests.ts'
 import type { StartPorts } from '../../lib/loop/start.ts'
 import { runOf } from '../../lib/loop/view.ts'
@@ -8,10 +9,7 @@ import type { Callers } from '../../lib/runtime/caller.ts'
 import { answering, json, readBody, readRequest } from '../../lib/runtime/http.ts'
 
 /** What the schedule of a repository sends. */
-const scheduleEvent = z.object({ schedule: startBody })
-
-/** Nobody is there to ask at night. */
-const UNATTENDED = { ask: 'never' } as const
+const scheduleEvent = z.object({ schedule: z.strictObject({ repository: z.string(), at: z.string().optional() }) })
 
 /** The one way to start a run: POST /runs, that of a CI's jobs, and the schedules. */
 export const handler =
@@ -19,9 +17,8 @@ export const handler =
   async (event: unknown): Promise<unknown> => {
     const scheduled = scheduleEvent.safeParse(event)
     if (scheduled.success) {
-      const body = { ...scheduled.data.schedule, overrides: { ...UNATTENDED, ...scheduled.data.schedule.overrides } }
-      const { run, started } = await startFromDoor(ports, { body, startedBy: 'schedule' })
-      return { runId: run.runId, started }
+      const { run, ...night } = await startNight(ports, scheduled.data.schedule)
+      return { runId: run?.runId ?? null, ...night }
     }
     return answering(async () => {
       const request = readRequest(event)

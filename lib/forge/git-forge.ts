@@ -15,13 +15,21 @@ import { remoteBranches } from './remote-branches.ts'
 type Publication = Parameters<Forge['publish']>[0]
 
 /** What has to be done: 'already', or the commit that the target has to be at (null: it has to be absent). */
-const plan = async (branches: Branches, { branch, target, head, commit }: Publication): Promise<'already' | { old: string | null }> => {
+const plan = async (
+  branches: Branches,
+  { branch, target, head, commit, replaces }: Publication,
+): Promise<'already' | { old: string | null }> => {
   const [source, goal] = [branch === null ? null : branchRef(branch), branchRef(target)]
   const sourceTip = source === null ? null : await branches.tip(source)
   if (source !== null && sourceTip === null) throw new LoopError('BranchGone', `branch ${branch} is gone`, { branch })
   const tip = source === goal ? sourceTip : await branches.tip(goal)
   // The head cannot hold what was made on top of it.
   if (tip !== null && (tip === commit || (tip !== head && (await branches.holds(tip, commit))))) return 'already'
+  // By the clock a branch is reviewed as it was: that it has moved since is no reason to keep the fixes back.
+  if (replaces !== undefined) {
+    if (tip === null || tip === replaces) return { old: tip }
+    throw new LoopError('NightBranchMoved', `branch ${target} is at ${tip}, and was at ${replaces ?? 'nothing'}`, { target, found: tip })
+  }
   if (source !== null && sourceTip !== head) {
     throw new LoopError('HeadMoved', `branch ${branch} is at ${sourceTip}, reviewed was ${head}`, { branch, head, found: sourceTip })
   }

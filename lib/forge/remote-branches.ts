@@ -5,7 +5,7 @@ import { runGit } from '../workspace/git.ts'
 import { initRepository } from '../workspace/local-source.ts'
 import { hasCommit } from '../workspace/merge-base.ts'
 import { fetchError, isRejected, pushError } from '../workspace/refusals.ts'
-import { withToken, type Remote } from '../workspace/remote-source.ts'
+import { remoteTip, withToken, type Remote } from '../workspace/remote-source.ts'
 import type { Branches } from './branches.ts'
 
 /** Commits of a branch among which ours is sought: what people added on top of it in the meantime. */
@@ -17,16 +17,7 @@ export const remoteBranches = (remote: Remote, bounds: GitBounds, scratch: strin
   const network = { ...bounds, ...withToken(remote.url, remote.token) }
   let lookedAt = 0
 
-  const tip = async (ref: string): Promise<string | null> => {
-    const result = await runGit(['ls-remote', '--quiet', '--refs', '--', url, ref], network)
-    if (result.code !== 0) throw fetchError(result, url)
-    // git takes the name for the end of a longer one, too.
-    const line = result.stdout
-      .toString('utf8')
-      .split('\n')
-      .find((candidate) => candidate.endsWith(`\t${ref}`))
-    return line?.split('\t')[0] ?? null
-  }
+  const tip = (ref: string): Promise<string | null> => remoteTip(remote, ref, bounds)
   const holds = async (at: string, commit: string): Promise<boolean> => {
     const gitDir = join(scratch, `look-${++lookedAt}`)
     await initRepository(gitDir, bounds)

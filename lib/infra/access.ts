@@ -73,7 +73,7 @@ const turn = (role: TurnRole, more: Pick<Access, 'get' | 'put'> = { get: [], put
 })
 
 export const ACCESS: Record<FunctionName, Access> = {
-  Prepare: { ...nothing, runs: [read(RUN, BRANCH)], put: ['source'], gitToken: true, announce: true },
+  Prepare: { ...nothing, runs: [read(RUN, BRANCH)], put: ['source', 'changesets/prepare'], gitToken: true, announce: true },
   [STATE_OF_ROLE.reviewer]: turn('reviewer'),
   [STATE_OF_ROLE.fixer]: turn('fixer', { get: ['decisions', 'work/fixer'], put: ['changesets/fixer', 'work/fixer'] }),
   [STATE_OF_ROLE.certifier]: turn('certifier'),

@@ -28,7 +28,7 @@ export class Nightly extends Construct {
     })
     role.addToPolicy(new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [start.functionArn] }))
     role.addToPolicy(new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [deadLetters.queueArn] }))
-    for (const { url, defaultBranch, schedule } of scheduled) {
+    for (const { url, schedule } of scheduled) {
       // By the address, not by the place in the list: adding a repository leaves the others' schedules alone.
       const entry = new CfnSchedule(this, `Schedule${createHash('sha256').update(url).digest('hex').slice(0, 12)}`, {
         groupName: group.ref,
@@ -39,7 +39,8 @@ export class Nightly extends Construct {
         target: {
           arn: start.functionArn,
           roleArn: role.roleArn,
-          input: JSON.stringify({ schedule: { repository: url, branch: schedule.branch, base: defaultBranch } }),
+          // The scheduler puts the time in: delivered twice, it is one night.
+          input: JSON.stringify({ schedule: { repository: url, at: '<aws.scheduler.scheduled-time>' } }),
           retryPolicy: { maximumEventAgeInSeconds: 3600, maximumRetryAttempts: 5 },
           deadLetterConfig: { arn: deadLetters.queueArn },
         },

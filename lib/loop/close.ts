@@ -8,6 +8,7 @@ import { declinedIn } from './declined.ts'
 import { asLoopError, LoopError } from './errors.ts'
 import type { RunItem, TurnItem } from './items.ts'
 import { endedNotice } from './notice.ts'
+import { rememberNight } from './night.ts'
 import type { Ports } from './ports.ts'
 import { emptyRecord, type RunRecord, type Usage } from './record.ts'
 import { makeReport } from './report.ts'
@@ -61,6 +62,7 @@ export const close = async (ports: ClosePorts, state: RunState): Promise<RunStat
   const { repository, branch, head } = run.request
   const key = branchKeyOf(repository, branch ?? head)
   await rememberDeclined(ports, key, { run: run.runId, ...declinedIn(record, run.runId, run.decision) })
+  await rememberNight(ports, key, run, state.source)
   const { active: heir } = await freeBranch(ports, key, run.runId)
   await dismiss(ports, { repository, branch: key, run: run.runId, heir })
   await changeRun(ports, state.runId, (current) => {

@@ -43,7 +43,8 @@ export const startFromApi = async (ports: StartPorts, given: Parameters<typeof s
   return startFromDoor(ports, given)
 }
 
-const headOf = async (ports: StartPorts, url: string, branch: string): Promise<string> => {
+/** The commit at the tip of a branch. Errors: BranchGone, FetchFailed, FetchRefused. */
+export const headOf = async (ports: StartPorts, url: string, branch: string): Promise<string> => {
   const head = await ports.forge.branchHead(url, branch)
   if (head === null) throw new LoopError('BranchGone', `The repository has no branch ${branch}.`, { branch })
   return head

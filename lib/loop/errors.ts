@@ -162,6 +162,12 @@ export const ERRORS = {
     'A branch of the name to publish under exists and holds something else.',
     'Name another with `--branch`, or delete it.',
   ),
+  NightBranchMoved: entry(
+    'user',
+    409,
+    'Somebody has pushed onto the branch that holds the fixes of earlier nights.',
+    'Merge that branch or take what is on it elsewhere, and delete it: the next night begins a new one.',
+  ),
   ChangeTooLarge: entry(
     'user',
     413,

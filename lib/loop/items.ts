@@ -122,6 +122,21 @@ export const runSummary = runItem.pick({
 })
 export type RunSummary = z.infer<typeof runSummary>
 
+/** Item of table Runs, key (`branch#<hash of repository and branch>`, `night`): up to where nights have certified the branch. */
+export const nightItem = z.strictObject({
+  key: z.string(),
+  rev: z.int().min(1),
+  nonce: z.string(),
+  certified: commitId,
+  /** Tip of the branch that holds the nights' fixes, as an approved run left it; null where it left none. */
+  tip: commitId.nullable(),
+  /** Up to where the branch was certified before the first of the fixes there. */
+  from: commitId.nullable(),
+  run: runId,
+  ttl: z.int(),
+})
+export type NightItem = z.infer<typeof nightItem>
+
 /** Item of table Runs, key (`branch#<hash of repository and branch>`, `branch`): one run a branch at a time. */
 export const branchItem = z.strictObject({
   key: z.string(),

@@ -2,7 +2,7 @@
 import type { TurnRole } from '../names.ts'
 import type { Agents } from './agent.ts'
 import type { DeployedRepository, Deployment } from './deployment.ts'
-import type { BranchItem, DeliveryItem, RunItem, RunSummary, TurnItem } from './items.ts'
+import type { BranchItem, DeliveryItem, NightItem, RunItem, RunSummary, TurnItem } from './items.ts'
 import type { Notice } from './notice.ts'
 import type { Happening } from './happening.ts'
 import type { TurnRecord } from './record.ts'
@@ -60,6 +60,8 @@ export interface BudgetStore {
 export interface RunStore {
   runs: ItemStore<string, RunItem>
   branches: ItemStore<string, BranchItem>
+  /** By the key of the branch. */
+  nights: ItemStore<string, NightItem>
   budgets: BudgetStore
   /** What the forge of a run was told, by run id. */
   forges: ItemStore<string, ForgeItem>
@@ -96,8 +98,8 @@ export interface Forge {
   /** Commit at the tip of a branch; null when the branch is gone. */
   branchHead(repository: string, branch: string): Promise<string | null>
   /**
-   * Puts the fix commits on `target`, as design says: gone → BranchGone; ours already → 'already'; moved → HeadMoved or
-   * BranchTaken; else a push that names the expected old commit.
+   * Puts the fix commits on `target`, as design says: gone → BranchGone; ours already → 'already'; moved → HeadMoved,
+   * NightBranchMoved or BranchTaken; else a push that names the expected old commit.
    */
   publish(request: {
     repository: string
@@ -109,6 +111,8 @@ export interface Forge {
     info: SourceInfo
     pack: Uint8Array
     changeset: Changeset
+    /** The branch of the nights' fixes, which may be written anew where it is there: at that commit, or absent. */
+    replaces?: string | null
     signal: AbortSignal
   }): Promise<'published' | 'already'>
 }

@@ -1,16 +1,40 @@
 /** State Prepare: fetches once, resolves the policy from the tip of the base branch, stores the snapshot. */
+import { writeJson } from './artifact.ts'
 import { fixedInHistory } from './branch.ts'
 import { readCurrentRun } from './current-run.ts'
 import { deployedPolicy } from './deployed-policy.ts'
 import { repositoryOf } from './deployment.ts'
+import type { BranchItem } from './items.ts'
 import { loopPolicyOf } from './loop-policy.ts'
 import { advance } from './next-step.ts'
 import { SETTINGS_FILE } from './policy.ts'
 import type { Invocation, Ports } from './ports.ts'
-import type { RunState } from './run.ts'
+import type { RunRequest, RunState } from './run.ts'
 import { branchKeyOf, repositoryScope } from './run-id.ts'
 import { resolvePolicy } from './settings.ts'
 import { sourceKey, storeSource } from './source.ts'
+import type { Changeset, ChangesetCommit, NightSpan } from './workspace.ts'
+
+const spanOf = ({ night, publishTo }: RunRequest, branch: BranchItem | null): NightSpan | null =>
+  night && publishTo !== null ? { ...night, target: publishTo, ours: branch?.published.map(({ commit }) => commit) ?? [] } : null
+
+/**
+ * The commit that a night's review stands on, and the fixes of earlier nights as a changeset. A commit other than the head that was
+ * asked for is one that only a certifier clears: Publish, which knows no other head, asks for its certificate.
+ */
+const carriedOver = async (
+  { artifacts }: Pick<Ports, 'artifacts'>,
+  { runId, commit: asked }: RunState,
+  { nonce, head, carried }: { nonce: string; head: string; carried: ChangesetCommit | null },
+): Promise<Partial<RunState>> => {
+  const commit = carried?.id ?? head
+  const stands = { commit, fixed: commit !== asked }
+  if (!carried) return stands
+  const changeset = `changesets/prepare/${runId}/${nonce}`
+  const content: Changeset = { head, commits: [carried] }
+  await writeJson(artifacts, changeset, content)
+  return { ...stands, changeset }
+}
 
 /** Errors: StaleExecution, BadSettings, and those of `Workspaces.fetch`. */
 export const prepare = async (
@@ -27,13 +51,14 @@ export const prepare = async (
     )
 
   invocation.progress(`fetching ${request.head.slice(0, 12)}`)
-  const { pack, history, messages, ...fetched } = await ports.workspaces.fetch(
-    { repository: request.repository, branch: request.branch, base: request.base, head: request.head },
+  const branch = await ports.runs.branches.read(branchKeyOf(request.repository, request.branch ?? request.head))
+  const span = spanOf(request, branch)
+  const { pack, history, messages, night, ...fetched } = await ports.workspaces.fetch(
+    { repository: request.repository, branch: request.branch, base: request.base, head: request.head, ...(span && { night: span }) },
     (text) => policyOf(text).limits,
     invocation.signal,
   )
   const policy = policyOf(fetched.settings)
-  const branch = await ports.runs.branches.read(branchKeyOf(request.repository, request.branch ?? request.head))
 
   // A retry stores a snapshot of its own: objects are immutable, and two packs of one commit need not be equal byte for byte.
   const nonce = ports.effects.nonce()
@@ -43,16 +68,21 @@ export const prepare = async (
   await storeSource(ports.artifacts, source, {
     info: { ...fetched, pack: packKey },
     policy,
-    notices: fetched.headSettingsDiffer
-      ? [
-          `The change alters ${SETTINGS_FILE}: this run goes by the file at the tip of the base branch${fetched.settings === null ? ', which has none' : ''}.`,
-        ]
-      : [],
+    notices: [
+      ...(night?.notices ?? []),
+      ...(fetched.headSettingsDiffer
+        ? [
+            `The change alters ${SETTINGS_FILE}: this run goes by the file at the tip of the base branch${fetched.settings === null ? ', which has none' : ''}.`,
+          ]
+        : []),
+    ],
+    ...(night && { night: { tip: night.tip, carried: night.carried !== null } }),
     fixedBefore: fixedInHistory(branch, history),
     messages,
     declinedBefore: branch?.declined ?? [],
   })
   await ports.announce(state.runId, { begun: true })
   const budget = repositoryOf(ports.deployment, request.repository) ? { budget: repositoryScope(request.repository) } : {}
-  return advance({ ...state, ...budget, source, policy: loopPolicyOf(policy) }, { step: 'Prepare', empty: fetched.empty })
+  const commits = night ? await carriedOver(ports, state, { nonce, head: fetched.head, carried: night.carried }) : {}
+  return advance({ ...state, ...budget, ...commits, source, policy: loopPolicyOf(policy) }, { step: 'Prepare', empty: fetched.empty })
 }

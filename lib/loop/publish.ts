@@ -55,7 +55,7 @@ const nothingToReview = async (ports: PublishPorts, state: RunState): Promise<Ve
 const push = async (ports: PublishPorts, run: RunItem, verdict: Verdict, latest: RunState, invocation: Invocation): Promise<void> => {
   const { request } = run
   const target = fixBranch(run)
-  const [{ info }, changeset, record] = await Promise.all([
+  const [{ info, night }, changeset, record] = await Promise.all([
     loadSource(ports.artifacts, latest.source ?? ''),
     readJson(ports.artifacts, latest.changeset ?? '', changesetSchema),
     loadRecord(ports, latest),
@@ -79,12 +79,14 @@ const push = async (ports: PublishPorts, run: RunItem, verdict: Verdict, latest:
   const outcome = await ports.forge.publish({
     repository: request.repository,
     branch: request.branch,
-    head: request.head,
+    // Of a night it may be one before the head of the branch.
+    head: info.head,
     target,
     commit: latest.commit,
     info,
     pack,
     changeset,
+    ...(night && { replaces: night.tip }),
     signal: invocation.signal,
   })
   ports.effects.log('info', `fix commits ${outcome}`, { runId: run.runId, ref: target, commit: latest.commit })

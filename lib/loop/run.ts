@@ -11,6 +11,15 @@ const branchName = z.string().min(1).max(255).refine(isBranchName, 'no name that
 /** A credential in an address would end up in the store, in the report and in every log. */
 const hasCredential = (repository: string): boolean => /^[a-z][a-z0-9+.-]*:\/\/[^/]*@/i.test(repository)
 
+/** A review by the clock: of what came on the branch since it was last certified. */
+const night = z.strictObject({
+  since: commitId.nullable(),
+  from: commitId.nullable(),
+  certifiedTip: commitId.nullable(),
+  isDefault: z.boolean(),
+  most: z.strictObject({ commits: z.int().min(1), files: z.int().min(1), bytes: z.int().min(1) }),
+})
+
 /** What starts a run, from any door. Canonical: the run id is a hash of it (`runIdOf`). */
 export const runRequest = z.strictObject({
   /** A https URL, or (embedded engine only) an absolute path. Never with a credential in it. */
@@ -29,6 +38,7 @@ export const runRequest = z.strictObject({
   attempt: z.int().min(1).default(1),
   /** Branch to put the fixes on; null: `reviewloop/<run>`. */
   publishTo: branchName.nullable().default(null),
+  night: z.exactOptional(night),
 })
 export type RunRequest = z.infer<typeof runRequest>
 

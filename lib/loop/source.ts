@@ -4,6 +4,7 @@ import { declinedFinding } from './finding.ts'
 import { policy } from './policy.ts'
 import type { ArtifactStore } from './ports.ts'
 import { readJson, writeJson } from './artifact.ts'
+import { commitId } from './run.ts'
 import { sourceInfo } from './workspace.ts'
 
 export const preparedSource = z.strictObject({
@@ -13,6 +14,8 @@ export const preparedSource = z.strictObject({
   notices: z.array(z.string()),
   /** Findings that published runs fixed on this branch: found again, a person took the fix out. */
   fixedBefore: z.array(z.string()),
+  /** Of a review by the clock: where the branch of the nights' fixes was, and whether its fixes were carried over. */
+  night: z.strictObject({ tip: commitId.nullable(), carried: z.boolean() }).optional(),
   /** Messages of the change's commits, the newest first: data, like all text of a repository. */
   messages: z.array(z.string()).default([]),
   /** Findings that people declined on this branch in earlier runs. */

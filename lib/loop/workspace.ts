@@ -89,7 +89,35 @@ export const sourceInfo = z.strictObject({
   empty: z.boolean(),
 })
 export type SourceInfo = z.infer<typeof sourceInfo>
+/** What came on a branch since it was last certified, and how much of it a night reviews. */
+export interface NightSpan {
+  /** Up to where the branch was certified; null: a first night. */
+  since: string | null
+  /** As `since`, before the first of the fixes that are on `target`; null where they came of a first night. */
+  from: string | null
+  /** Tip of `target` as an approved run left it. */
+  certifiedTip: string | null
+  /** Branch that holds the fixes of all nights, without refs/heads/. */
+  target: string
+  /** Commits that runs have published on behalf of the branch. */
+  ours: readonly string[]
+  /** The branch is the default branch: there is no other to compare a first night with. */
+  isDefault: boolean
+  most: { commits: number; files: number; bytes: number }
+}
+export interface FetchedNight {
+  /** Where `target` is; null where it is not there. */
+  tip: string | null
+  /** Its fixes as a commit on the head; null where there are none to carry over. */
+  carried: ChangesetCommit | null
+  /** Commits of the branch that are left to the nights after. */
+  left: number
+  /** Said to people. */
+  notices: string[]
+}
+
 export interface FetchedSource extends Omit<SourceInfo, 'pack'> {
+  night?: FetchedNight
   pack: Uint8Array
   /** Commits between merge base and head, the newest first, at most 1,000. */
   history: string[]
@@ -100,10 +128,11 @@ export interface FetchedSource extends Omit<SourceInfo, 'pack'> {
 export interface Workspaces {
   /**
    * Fetches once, within limits on bytes, files and depth, and gives the snapshot. The credential is used here and goes no further.
-   * Errors: FetchFailed, FetchRefused, NoCommit, BaseUnreachable, ChangeTooLarge, GitTimedOut.
+   * Errors: FetchFailed, FetchRefused, NoCommit, BaseUnreachable, ChangeTooLarge, GitTimedOut;
+   * NightBranchMoved.
    */
   fetch(
-    source: { repository: string; branch: string | null; base: string; head: string },
+    source: { repository: string; branch: string | null; base: string; head: string; night?: NightSpan },
     /** Limits by the settings file's text at the tip of the base branch, which is the first thing fetched. */
     limits: (settings: string | null) => Policy['limits'],
     signal: AbortSignal,

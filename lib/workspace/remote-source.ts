@@ -124,7 +124,7 @@ export const fetchRemote = async (
   source: { base: string; head: string },
   limitsOf: () => Promise<Policy['limits']>,
   bounds: GitBounds,
-): Promise<{ mergeBase: string; limits: Policy['limits'] }> => {
+): Promise<{ mergeBase: string; limits: Policy['limits']; depth: number }> => {
   const { base, head } = source
   const where = remote.url.href
   const fetch = fetcher(gitDir, remote, bounds)
@@ -146,9 +146,37 @@ export const fetchRemote = async (
       continue
     }
     const found = await findMergeBase(gitDir, base, head, bounds)
-    if (found.kind === 'found') return { mergeBase: found.commit, limits }
+    if (found.kind === 'found') return { mergeBase: found.commit, limits, depth }
     if (!last && found.kind === 'deeper') continue
     const why = found.kind === 'none' ? 'have no history in common' : `do not meet within limits.depth (${limits.depth})`
     throw new LoopError('BaseUnreachable', `base and head of ${where} ${why}`, { base, head, limit: 'limits.depth', allowed: limits.depth })
   }
+}
+
+/** Fetches commits with ever more history until it is enough, or there is no more, or `limits.depth` is reached. Errors: as `fetchRemote`. */
+export const deepenRemote = async (
+  gitDir: string,
+  remote: Remote,
+  { commits, depth: from, limits }: { commits: readonly string[]; depth: number; limits: Policy['limits'] },
+  isEnough: () => Promise<boolean>,
+  bounds: GitBounds,
+): Promise<void> => {
+  const fetch = fetcher(gitDir, remote, bounds)
+  for (let depth = from; ; depth = Math.min(depth * 2, limits.depth)) {
+    await fetch(commits, depth, roomOfLimit(limits.bytes))
+    if (depth >= limits.depth || !(await isShallow(gitDir)) || (await isEnough())) return
+  }
+}
+
+/** Commit at the tip of a branch, by its full name; null where there is none. Errors: FetchRefused, FetchFailed. */
+export const remoteTip = async (remote: Remote, ref: string, bounds: GitBounds): Promise<string | null> => {
+  const url = remote.url.href
+  const result = await runGit(['ls-remote', '--quiet', '--refs', '--', url, ref], { ...bounds, ...withToken(remote.url, remote.token) })
+  if (result.code !== 0) throw fetchError(result, url)
+  // git takes the name for the end of a longer one, too.
+  const line = result.stdout
+    .toString('utf8')
+    .split('\n')
+    .find((candidate) => candidate.endsWith(`\t${ref}`))
+  return line?.split('\t')[0] ?? null
 }

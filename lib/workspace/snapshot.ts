@@ -4,11 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { LoopError } from '../loop/errors.ts'
 import { SETTINGS_FILE, type Policy } from '../loop/policy.ts'
-import type { FetchedSource } from '../loop/workspace.ts'
+import type { FetchedSource, NightSpan } from '../loop/workspace.ts'
 import { branchRef, parseAddress, tokenFor, type TokenSource } from './address.ts'
 import { changedFiles } from './diff-read.ts'
 import { complaint, git, gitText, runGit, type GitOptions } from './git.ts'
 import { borrowLocal, initRepository } from './local-source.ts'
+import { fetchNight } from './night-fetch.ts'
+import { timeOf } from './night.ts'
 import { fetchRemote } from './remote-source.ts'
 
 const COMMIT = /^[0-9a-f]{40}$/
@@ -20,6 +22,7 @@ export interface Source {
   branch: string | null
   base: string
   head: string
+  night?: NightSpan
 }
 
 const tooLarge = (limit: string, allowed: number, what: string): LoopError =>
@@ -97,10 +100,6 @@ const checkNames = async (head: string, options: GitOptions): Promise<void> => {
   )
 }
 
-/** A head from before 1970, or with no time that can be read, counts as of 1970. */
-const timeOf = async (head: string, options: GitOptions): Promise<number> =>
-  Math.max(0, Math.trunc(Number(await gitText(['show', '-s', '--format=%ct', head], options))) || 0)
-
 const MOST_COMMITS = 1000
 
 const historyOf = async (mergeBase: string, head: string, options: GitOptions): Promise<string[]> =>
@@ -156,26 +155,30 @@ export const fetchSnapshot = async (
     const options = { ...bounds, env: { GIT_DIR: gitDir } }
     const readLimits = async (): Promise<Policy['limits']> => limitsOf(await settingsOf(source.base, options))
     await initRepository(gitDir, bounds)
-    const { mergeBase, limits } =
-      address.kind === 'path'
-        ? { mergeBase: await borrowLocal(gitDir, address.path, source, bounds), limits: await readLimits() }
-        : await fetchRemote(gitDir, { url: address.url, token: await tokenFor(address.url, token) }, source, readLimits, bounds)
-    for (const commit of new Set([source.head, mergeBase])) await checkUnfolded(commit, commit === source.head, limits, options)
-    await checkNames(source.head, options)
-    const changes = await changedFiles(mergeBase, source.head, options)
+    const place = address.kind === 'path' ? address : { kind: 'url' as const, url: address.url, token: await tokenFor(address.url, token) }
+    const whole =
+      place.kind === 'path'
+        ? { mergeBase: await borrowLocal(gitDir, place.path, source, bounds), limits: await readLimits(), depth: 0 }
+        : await fetchRemote(gitDir, place, source, readLimits, bounds)
+    const { limits } = whole
+    const { mergeBase, head, night } = await fetchNight({ gitDir, options }, place, source, whole)
+    for (const commit of new Set([head, mergeBase])) await checkUnfolded(commit, commit === head, limits, options)
+    await checkNames(head, options)
+    const changes = await changedFiles(mergeBase, night?.carried?.id ?? head, options)
     if (changes.length > limits.files) throw tooLarge('limits.files', limits.files, `the change of ${changes.length} files`)
     return {
       mergeBase,
-      head: source.head,
+      head,
       base: source.base,
       settings: await settingsOf(source.base, options),
-      headSettingsDiffer: await headSettingsDiffer(source.base, source.head, options),
+      headSettingsDiffer: !source.night?.isDefault && (await headSettingsDiffer(source.base, head, options)),
       files: changes.length,
       empty: changes.length === 0,
-      headTime: await timeOf(source.head, options),
-      history: await historyOf(mergeBase, source.head, options),
-      messages: await messagesOf(mergeBase, source.head, options),
-      pack: await packOf([...new Set([mergeBase, source.head])], limits, options),
+      headTime: await timeOf(head, options),
+      history: await historyOf(mergeBase, head, options),
+      messages: await messagesOf(mergeBase, head, options),
+      pack: await packOf([...new Set([mergeBase, head])], limits, options),
+      ...(night && { night }),
     }
   } finally {
     await rm(gitDir, { recursive: true, force: true })

@@ -110,7 +110,8 @@ describe('schedules', () => {
     const target = schedules[0]?.['Target'] as Record<string, unknown>
     expect(plain(target['Arn'])).toBe('StartFunction')
     expect(JSON.parse(target['Input'] as string)).toEqual({
-      schedule: { repository: 'https://git.example/one.git', branch: 'develop', base: 'main' },
+      // The scheduler fills in when: a delivery that comes twice is of one night.
+      schedule: { repository: 'https://git.example/one.git', at: '<aws.scheduler.scheduled-time>' },
     })
     expect(target).toMatchObject({ RetryPolicy: { MaximumRetryAttempts: 5 }, DeadLetterConfig: {} })
   })

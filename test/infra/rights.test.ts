@@ -38,6 +38,8 @@ const REPOSITORY = { url: 'https://git.example/team/project', defaultBranch: 'ma
 
 const BUDGETS = { runs: 9, day: { tokens: 1_000_000_000 } }
 
+const NIGHTLY = deploymentOf(REPOSITORY.url, { triggers: { schedule: { branch: 'develop' } } })
+
 /** A forge that takes one piece of news. */
 const TELLER: Teller = {
   tells: () => true,
@@ -174,15 +176,45 @@ beforeAll(async () => {
   deliveries = await byWebhook()
 })
 
-test('a schedule starts a run of its branch against the default branch, and is shown the run there is', async () => {
-  const ports = makeLoop()
-  const scheduled = { schedule: { repository: REPOSITORY.url, branch: 'develop', base: 'main' } }
+test('a schedule starts a run of its branch, and is shown the run there is', async () => {
+  const ports = { ...makeLoop(), deployment: NIGHTLY }
+  const scheduled = { schedule: { repository: REPOSITORY.url, at: '2026-01-05T03:00:00Z' } }
   const call = () => startHandler(guarded.for(ports, 'Start'), callers)(scheduled)
   expect(await call()).toMatchObject({ started: true })
   expect(await call()).toMatchObject({ started: false })
   const [run] = ports.runs.runItems.values()
-  expect(run?.request.base).not.toBe(run?.request.head)
-  expect(run?.request.overrides).toEqual({ ask: 'never' })
+  expect(run?.request).toMatchObject({ branch: 'develop', publishTo: 'reviewloop/nightly-develop', overrides: { ask: 'never' } })
+})
+
+/** A night with fixes of an earlier one that are carried over, from its schedule to its end. */
+const byNight = async (): Promise<RunState> => {
+  const loop = makeLoop()
+  const carried = { id: 'd'.repeat(40), message: 'carried', time: 1, changes: [{ kind: 'delete' as const, path: 'b.js' }] }
+  const workspaces = {
+    open: loop.workspaces.open.bind(loop.workspaces),
+    compare: loop.workspaces.compare.bind(loop.workspaces),
+    fetch: async (...args: Parameters<typeof loop.workspaces.fetch>) => ({
+      ...(await loop.workspaces.fetch(...args)),
+      night: { tip: 'e'.repeat(40), carried, left: 0, notices: [] },
+    }),
+  }
+  const ports = { ...loop, deployment: NIGHTLY, workspaces }
+  const started = await startHandler(guarded.for(ports, 'Start'), callers)({ schedule: { repository: REPOSITORY.url } })
+  const { runId } = started as { runId: string }
+  const prepared = await takeStep(guarded.for(ports, 'Prepare'), stateOf({ runId, next: 'Prepare' }))
+  const clean = { outcome: 'approved', reason: 'clean', by: null, error: null } as const
+  await takeStep(guarded.for(ports, 'Close'), { ...prepared, next: 'Close', verdict: clean })
+  expect(ports.runs.nightItems.size).toBe(1)
+  return prepared
+}
+
+test('a night carries the fixes of earlier ones over, to be certified', async () => {
+  expect(await byNight()).toMatchObject({
+    next: 'Review',
+    commit: 'd'.repeat(40),
+    fixed: true,
+    changeset: expect.stringMatching(/^changesets\/prepare\//) as string,
+  })
 })
 
 /** The repository's budget of the day is used up. */

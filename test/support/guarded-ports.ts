@@ -99,6 +99,7 @@ export const guard = (may: Asker, wakes: readonly FunctionName[]): Guard => {
       runs: {
         ...ports.runs,
         runs: items(ports.runs.runs, 'runs', (runId) => runId),
+        nights: items(ports.runs.nights, 'runs', (key) => key),
         branches: items(ports.runs.branches, 'runs', (key) => key),
         forges: items(ports.runs.forges, 'runs', (runId) => runId),
         deliveries: items(ports.runs.deliveries, 'runs', deliveryKey),

@@ -5,6 +5,8 @@ import {
   branchItem,
   type DeliveryItem,
   deliveryItem,
+  type NightItem,
+  nightItem,
   type RunItem,
   runItem,
   type TurnItem,
@@ -62,6 +64,7 @@ export const memorySessions = (faults: Faults = {}): MemorySessions => {
 export interface MemoryRuns extends RunStore {
   runItems: Map<string, RunItem>
   branchItems: Map<string, BranchItem>
+  nightItems: Map<string, NightItem>
   forgeItems: Map<string, ForgeItem>
   deliveryItems: Map<string, DeliveryItem>
 }
@@ -70,6 +73,7 @@ export const memoryRuns = (faults: Faults = {}): MemoryRuns => {
   const branchItems = new Map<string, BranchItem>()
   const forgeItems = new Map<string, ForgeItem>()
   const deliveryItems = new Map<string, DeliveryItem>()
+  const nightItems = new Map<string, NightItem>()
   const history = new Map<string, TurnRecord>()
   const ofRun = (runId: string) => [...history].filter(([key]) => key.startsWith(`${runId}#`))
   return {
@@ -77,6 +81,8 @@ export const memoryRuns = (faults: Faults = {}): MemoryRuns => {
     branchItems,
     forgeItems,
     runs: memoryItems<string, RunItem>(runItems, runItem, (key) => key, faults),
+    nights: memoryItems<string, NightItem>(nightItems, nightItem, (key) => `${key}#night`, faults),
+    nightItems,
     branches: memoryItems<string, BranchItem>(branchItems, branchItem, (key) => key, faults),
     forges: memoryItems<string, ForgeItem>(forgeItems, forgeItem, (key) => `${key}#forge`, faults),
     deliveryItems,

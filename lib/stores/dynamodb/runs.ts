@@ -8,7 +8,7 @@ import {
   ScanCommand,
 } from '@aws-sdk/client-dynamodb'
 import { marshall } from '@aws-sdk/util-dynamodb'
-import { branchItem, deliveryItem, type RunItem, runItem } from '../../loop/items.ts'
+import { branchItem, deliveryItem, type RunItem, nightItem, runItem } from '../../loop/items.ts'
 import type { RunStore } from '../../loop/ports.ts'
 import { type TurnRecord, turnRecord } from '../../loop/record.ts'
 import { type ForgeItem, forgeItem } from '../../loop/telling.ts'
@@ -102,6 +102,7 @@ export const dynamoRuns = (access: TableAccess & { small?: boolean }): RunStore 
   return {
     runs: casItems<string, RunItem>(access, runItem, (runId) => ({ pk: runId, sk: TABLE.runSk })),
     forges: casItems<string, ForgeItem>(access, forgeItem, (runId) => ({ pk: runId, sk: TABLE.forgeSk })),
+    nights: casItems(access, nightItem, (key: string) => ({ pk: key, sk: TABLE.nightSk })),
     branches: casItems(access, branchItem, (key: string) => ({ pk: key, sk: TABLE.branchSk })),
     deliveries: casItems(access, deliveryItem, (id: string) => ({ pk: deliveryKey(id), sk: TABLE.deliverySk })),
     budgets: dynamoBudgets(access),
