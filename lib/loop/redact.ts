@@ -75,13 +75,13 @@ export const keepSecrets = (values: readonly (string | null | undefined)[]): voi
 }
 
 const SECRET_NAME = /(?:token|secret|password|passwd|passphrase|api_?key|access_?key|private_?key|bearer_token_bedrock)$/i
-/** Names a secret, and is none. */
-const NO_SECRET = new Set(['REVIEWLOOP_GIT_TOKEN_SECRET', 'REVIEWLOOP_GITHUB_KEY_SECRET', 'REVIEWLOOP_HOOK_SECRET'])
+/** A variable of ours that ends so names a secret in Secrets Manager, and holds none. */
+const NAMES_SECRET = /^REVIEWLOOP_\w+_SECRET$/
 
 /** Values of an environment that are secrets by the variable's name, and passwords in its addresses (a proxy's, say). */
 export const secretsOf = (env: Readonly<Record<string, string | undefined>>): string[] =>
   Object.entries(env).flatMap(([name, value = '']) => {
-    if (SECRET_NAME.test(name) && !NO_SECRET.has(name)) return [value]
+    if (SECRET_NAME.test(name) && !NAMES_SECRET.test(name)) return [value]
     if (!/^[a-z][a-z0-9+.-]*:\/\/[^/]*@/i.test(value) || !URL.canParse(value)) return []
     const { password } = new URL(value)
     return [password, unescaped(password)]

@@ -1,5 +1,5 @@
 /** A run in processes that are killed in the middle of a model's call, each with a home of its own: nothing is done twice, nothing is lost. */
-import { mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
@@ -9,6 +9,7 @@ import { makeChange } from '../support/git-repository.ts'
 import { startChatServer, type ChatServer } from '../support/model-server/chat.ts'
 import { plainChat } from '../support/model-server/plain-chat.ts'
 import { qwenEnvironment } from '../support/model-server/qwen.ts'
+import { processesKnowing } from '../support/processes.ts'
 
 let server: ChatServer
 let compiled: string
@@ -20,15 +21,6 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]()
   await rm(compiled, { recursive: true, force: true })
 })
-
-/** Processes whose environment names the folder. */
-const processesIn = async (folder: string): Promise<string[]> => {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
-  const found = await Promise.all(
-    pids.map(async (pid) => ((await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')).includes(folder) ? [pid] : [])),
-  )
-  return found.flat()
-}
 
 test('killed in the middle of two turns and continued, with a new home each time', async () => {
   const { repository } = await makeChange({ 'a.txt': 'one\n', '.reviewloop.yaml': 'agent: acp\n' }, { 'a.txt': 'one\nbad luck\n' })
@@ -61,8 +53,8 @@ test('killed in the middle of two turns and continued, with a new home each time
       const { running, close, home } = await call(...args)
       dying = () => running.child.kill('SIGKILL')
       expect((await running.ended).code).toBeNull()
-      // The agent has lost its other end, and ends by itself.
-      await vi.waitFor(async () => expect(await processesIn(scratch)).toEqual([]), { timeout: 60_000, interval: 100 })
+      // The agent is killed with who started it.
+      await vi.waitFor(async () => expect(await processesKnowing(scratch)).toEqual([]), { timeout: 60_000, interval: 100 })
       await close()
       expect(await readdir(home)).toEqual([])
     }

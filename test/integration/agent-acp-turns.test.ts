@@ -71,7 +71,7 @@ describe('what an agent is', () => {
   })
 
   it.each([
-    ['cannot be started', { REVIEWLOOP_ACP_COMMAND: '["/nowhere/agent"]' }, /cannot be started: .*ENOENT/],
+    ['cannot be started', { REVIEWLOOP_ACP_COMMAND: '["/nowhere/agent"]' }, /with code 127: .*\/nowhere\/agent: not found/],
     [
       'ends at once',
       { REVIEWLOOP_ACP_COMMAND: JSON.stringify([process.execPath, '-e', 'console.error("no key"); process.exit(7)']) },

@@ -1,4 +1,5 @@
 /** How a turn of the agent `claude` ends, told apart by what the real tool makes of its provider's answers. */
+import { randomUUID } from 'node:crypto'
 import { describe, expect, it, vi } from 'vitest'
 import { type ClaudeSdk, loadClaudeSdk } from '../../lib/agents/claude/sdk.ts'
 import type { AgentResult, AgentTurn } from '../../lib/loop/agent.ts'
@@ -7,6 +8,7 @@ import { diffTrees, MemoryFiles } from '../support/memory-files.ts'
 import type { ModelReply } from '../support/model-server/bedrock.ts'
 import { claudeBench } from '../support/model-server/claude-agent.ts'
 import { plainModel } from '../support/model-server/plain-model.ts'
+import { processesKnowing } from '../support/processes.ts'
 import { aFinding } from '../support/runs.ts'
 
 const bench = claudeBench()
@@ -101,19 +103,28 @@ describe('time', () => {
     bench.server.model = () => reporting
     const next = { ...turn, turn: 2, deadline: Date.now() + 60_000, session: { mode: 'resume' as const, id: ID } }
     const result = await bench.agent().run({ ...next, prompt: { kind: 'continue', task: turn.prompt.task } })
-    expect(result).toMatchObject({ kind: 'done', sessionId: ID, output: { summary: 'clean' } })
     const last = bench.server.requests.at(-1)
+    bench.server.cache.clear()
+    const sent = last ? bench.server.cache.use(last) : null
+    // What the turn that was cut off has used is in its own record, and in no other.
+    const input = (sent?.inputTokens ?? 0) + (sent?.cacheReadInputTokens ?? 0) + (sent?.cacheWriteInputTokens ?? 0)
+    expect(result).toMatchObject({ kind: 'done', sessionId: ID, output: { summary: 'clean' }, usage: { calls: 1, input } })
     expect(last?.raw.split('The key of the data in this message').length).toBe(2)
     expect(last?.messages?.filter(({ role }) => role === 'user')).toHaveLength(2)
   })
 
   it('an interruption in the middle of a call is one', async () => {
     const controller = new AbortController()
-    bench.server.script.push(() => {
+    const model = `claude-${randomUUID()}`
+    bench.server.script.push(async () => {
+      expect(await processesKnowing(model)).not.toEqual([])
       controller.abort()
       return { broken: 'hang' }
     })
-    expect(await bench.agent().run(reviewing({ signal: controller.signal }))).toMatchObject({ kind: 'failed', error: 'AgentCancelled' })
+    const agent = bench.agent({ REVIEWLOOP_CLAUDE_MODEL: model })
+    expect(await agent.run(reviewing({ signal: controller.signal }))).toMatchObject({ kind: 'failed', error: 'AgentCancelled' })
+    // The tool is gone by then, and not only told to go.
+    expect(await processesKnowing(model)).toEqual([])
   })
 })
 
@@ -212,6 +223,17 @@ describe('budget', () => {
     expect(await run([listing], { budget: { tokens: 1e9, dollars: 0.0001, calls: 80 } })).toMatchObject({ kind: 'limit', limit: 'dollars' })
     expect(bench.server.requests).toHaveLength(1)
     expect(await run([], { budget: { tokens: 1e9, dollars: 0, calls: 80 } })).toMatchObject({ kind: 'limit', limit: 'dollars' })
+  })
+
+  it('of dollars is for the turn, whatever its session has cost before', async () => {
+    const transcript = new MemoryTranscript()
+    const session = { mode: 'start' as const, id: ID }
+    const before = await run([listing, listing, listing, listing, reporting], { session, transcript })
+    const dollars = (before.usage.dollars ?? 0) * 0.9
+    const resumed = { turn: 3, session: { mode: 'resume' as const, id: ID }, transcript }
+    const result = await run([reporting], { ...resumed, budget: { tokens: 1e9, dollars, calls: 80 } })
+    expect(result).toMatchObject({ kind: 'done', sessionId: ID })
+    expect(result.usage.dollars).toBeLessThan(dollars)
   })
 
   it('of calls', async () => {

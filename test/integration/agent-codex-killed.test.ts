@@ -2,12 +2,13 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { report as reportSchema } from '../../lib/loop/report.ts'
 import { makeCli } from '../support/cli.ts'
 import { makeChange } from '../support/git-repository.ts'
 import { startModelServer, type ModelServer } from '../support/model-server/openai.ts'
 import { plainModel } from '../support/model-server/openai-plain-model.ts'
+import { processesKnowing } from '../support/processes.ts'
 
 let server: ModelServer
 beforeAll(async () => {
@@ -50,9 +51,11 @@ test('killed in the middle of three turns and continued, with a new home each ti
         dying?.()
         return { broken: 'hang' }
       }
-      const { running, close } = await call(...args)
+      const { running, close, temporary } = await call(...args)
       dying = () => running.child.kill('SIGKILL')
       expect((await running.ended).code).toBeNull()
+      // The tool has nobody left to talk to, and ends by itself.
+      await vi.waitFor(async () => expect(await processesKnowing(temporary)).toEqual([]), { timeout: 60_000, interval: 100 })
       await close()
     }
     server.model = plain

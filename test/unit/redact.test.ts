@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { LoopError } from '../../lib/loop/errors.ts'
 import { keepSecrets, oneLine, printable, redact, redactAll, redactError, secretsOf } from '../../lib/loop/redact.ts'
+import { ENV } from '../../lib/names.ts'
 
 const x = (length: number): string => 'aB3x'.repeat(length).slice(0, length)
 
@@ -140,6 +141,8 @@ describe("a process's own secrets", () => {
   })
 
   test('are what an environment names so, and passwords in its addresses; names and paths are none', () => {
+    const variables: string[] = Object.values(ENV)
+    expect(variables).toContain('REVIEWLOOP_CODEX_KEY_SECRET')
     const env = {
       REVIEWLOOP_GIT_TOKEN: 'a-token',
       AWS_SECRET_ACCESS_KEY: 'a-key',
@@ -148,7 +151,7 @@ describe("a process's own secrets", () => {
       ANTHROPIC_API_KEY: 'an-api-key',
       npm_config__password: 'a-password',
       HTTPS_PROXY: 'http://ada:p%40ss@proxy:3128',
-      REVIEWLOOP_GIT_TOKEN_SECRET: 'name-of-the-secret',
+      ...Object.fromEntries(variables.filter((name) => name.endsWith('_SECRET')).map((name) => [name, 'name-of-the-secret'])),
       AWS_WEB_IDENTITY_TOKEN_FILE: '/var/run/token',
       SSH_AUTH_SOCK: '/tmp/agent',
       PATH: '/bin',

@@ -1,9 +1,9 @@
-/** The agent's process: started in a group of its own, and no process of the group outlives the turn. */
-import { spawn } from 'node:child_process'
+/** The agent's process: started in a group of its own, and no process of the group outlives the turn or this process. */
 import { Readable, Writable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type ClientApp, type ClientContext, ndJsonStream } from '@agentclientprotocol/sdk'
 import { redact } from '../../loop/redact.ts'
+import { endTied, signalTied, spawnTied } from '../tied-process.ts'
 import type { Place } from './place.ts'
 
 export interface AgentProcess extends AsyncDisposable {
@@ -20,9 +20,10 @@ const MOST_LINE = 300
 
 /** Starts the agent and speaks to it as `app`. That it cannot be started is told by `ended`. */
 export const startAgent = (app: ClientApp, [program, ...args]: readonly [string, ...string[]], place: Place): AgentProcess => {
-  const child = spawn(program, args, { cwd: place.work, env: place.environment, detached: true, stdio: ['pipe', 'pipe', 'pipe'] })
   let said = ''
-  child.stderr.on('data', (chunk: Buffer) => (said = `${said}${chunk.toString()}`.slice(-MOST_LINE * 10)))
+  const child = spawnTied({ command: program, args, cwd: place.work, env: place.environment }, (text) => {
+    said = `${said}${text}`.slice(-MOST_LINE * 10)
+  })
   // What is written to a process that has gone is of no interest: that it has gone is told.
   child.stdin.on('error', () => undefined)
   const exited = new Promise<string>((resolve) => {
@@ -42,16 +43,8 @@ export const startAgent = (app: ClientApp, [program, ...args]: readonly [string,
     ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout) as ReadableStream<Uint8Array>, { maxMessageBytes: 64_000_000 }),
   )
   connection.closed.catch(() => undefined)
-  const kill = (signal: NodeJS.Signals): void => {
-    try {
-      if (child.pid !== undefined) process.kill(-child.pid, signal)
-    } catch {
-      // The group is empty.
-    }
-  }
   const end = async (): Promise<void> => {
-    kill('SIGKILL')
-    if (child.pid !== undefined) await exited
+    await endTied(child)
     connection.close()
   }
   return {
@@ -65,7 +58,7 @@ export const startAgent = (app: ClientApp, [program, ...args]: readonly [string,
       child.stdin.end()
       const isOver = await Promise.race([exited.then(() => true), wait(ms / 2, false)])
       if (!isOver) {
-        kill('SIGTERM')
+        signalTied(child, 'SIGTERM')
         await Promise.race([exited, wait(ms / 2)])
       }
       await end()

@@ -4,7 +4,7 @@ import type { Agent, AgentTurn } from '../../loop/agent.ts'
 import { answerSchema } from '../../loop/prompts/answer-schema.ts'
 import { SYSTEM } from '../../loop/prompts/system.ts'
 import type { Pace } from '../pace.ts'
-import { spawnTied } from '../tied-process.ts'
+import { endTied, spawnTied, type TiedProcess } from '../tied-process.ts'
 import type { Conversation } from './conversation.ts'
 import type { Stop } from './entries.ts'
 import { type ClaudeEnd, endMessage, failedAnswer, startMessage } from './messages.ts'
@@ -36,6 +36,8 @@ export interface Talk extends Served {
 
 /** Longer than the SDK takes to write an answer down. */
 const WRITTEN_MS = 2000
+/** What the tool may need to end by itself, where it was not cut off. */
+const END_MS = 2000
 /** The model finds it in the conversation where it was stopped. */
 const STOPPED = 'The turn goes on later.'
 const ANSWER_NOTE =
@@ -62,6 +64,7 @@ export class Call {
   failure: string | null = null
   /** What was thrown or said where there was no end. */
   said = ''
+  #process: TiedProcess | null = null
 
   constructor(given: Talk) {
     this.#given = given
@@ -91,6 +94,8 @@ export class Call {
       this.said = `${error instanceof Error ? error.message : String(error)} ${this.said}`.trim()
     } finally {
       this.#ended.resolve()
+      // Before its home goes: one that is still there would write into the next turn's time.
+      if (this.#process) await endTied(this.#process, this.#controller.signal.aborted ? 0 : END_MS)
     }
   }
 
@@ -145,7 +150,7 @@ export class Call {
       ...(conversation.before.length > 0 ? { resume: id } : { sessionId: id }),
       sessionStore: conversation.store((line) => spent.see(line)),
       sessionStoreFlush: 'eager',
-      spawnClaudeCodeProcess: (command) => spawnTied(command, (text) => (this.said = (this.said + text).slice(-1000))),
+      spawnClaudeCodeProcess: (command) => (this.#process = spawnTied(command, (text) => (this.said = (this.said + text).slice(-1000)))),
     }
   }
 }

@@ -1,4 +1,7 @@
-/** What a turn used. The SDK counts a session from its beginning, so that what it had used before is taken off. */
+/**
+ * What a turn used. The SDK counts a session from its beginning, so that what it had used before is taken off, unless it began to count
+ * anew: then it says less than before.
+ */
 import * as z from 'zod'
 import type { Usage } from '../../loop/record.ts'
 import type { Line } from './entries.ts'
@@ -54,6 +57,17 @@ const tokensOf = (usages: z.infer<typeof modelUsages>): Tokens =>
     })),
   )
 
+interface Counted {
+  tokens: Tokens
+  dollars: number
+}
+
+const sinceThen = (now: Counted, before: Counted): Counted => {
+  const tokens = sum([now.tokens, sum([before.tokens], -1)])
+  const isAnew = now.dollars < before.dollars || Object.values(tokens).some((one) => one < 0)
+  return isAnew ? now : { tokens, dollars: now.dollars - before.dollars }
+}
+
 /** What the tool says itself, such as that a call failed, is no answer of a model. */
 const SYNTHETIC = '<synthetic>'
 
@@ -67,7 +81,7 @@ const answerIn = (line: Line): { id: string; tokens: Tokens } | null => {
 }
 
 export class Spent {
-  readonly #before: { tokens: Tokens; dollars: number }
+  readonly #before: Counted
   readonly #answers = new Map<string, Tokens>()
   readonly #grown: number
   #end: ClaudeEnd | null = null
@@ -108,12 +122,9 @@ export class Spent {
   /** Where the tool was cut off, it has not said what it cost. */
   get usage(): Usage {
     const counted = this.#end && Object.keys(this.#end.modelUsage).length > 0 ? this.#end : null
-    const tokens = counted ? sum([tokensOf(counted.modelUsage), sum([this.#before.tokens], -1)]) : sum([...this.#answers.values()])
-    const dollars = counted
-      ? Math.max(0, counted.total_cost_usd - this.#before.dollars)
-      : this.#end !== null || this.#answers.size === 0
-        ? 0
-        : null
+    const added = counted ? sinceThen({ tokens: tokensOf(counted.modelUsage), dollars: counted.total_cost_usd }, this.#before) : null
+    const tokens = added?.tokens ?? sum([...this.#answers.values()])
+    const dollars = added?.dollars ?? (this.#end !== null || this.#answers.size === 0 ? 0 : null)
     const failed = this.#end?.is_error && this.#end.terminal_reason === 'api_error' ? 1 : 0
     return { ...tokens, dollars, calls: Math.max(1, this.#answers.size + failed) }
   }
