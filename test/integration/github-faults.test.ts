@@ -102,13 +102,18 @@ describe('the scene', () => {
 })
 
 describe('case 30: at any request, once, the forge answers with', () => {
-  it.each(Object.entries(FAULTS))('%s: all is told in the end, and once', async (_name, fault) => {
+  it.each(Object.entries(FAULTS))('%s: all is told in the end, and once', async (name, fault) => {
     for (const at of calls.keys()) {
       await scene(async (github, loop, runId) => {
         github.fault = () => (github.calls.length === at ? fault() : null)
         const outcomes = await toldAtLast(loop, runId)
         expect([at, calls[at], outcomes.at(-1), loop.item(runId)?.refused]).toEqual([at, calls[at], null, {}])
-        expect([calls[at], seen(github.state)]).toEqual([calls[at], expected])
+        // A review that is not understood for its lines is written without them: they stand in its text.
+        const isPlain = name.includes('422') && calls[at]?.startsWith('POST') && calls[at].endsWith('/reviews')
+        const reviews = isPlain
+          ? [[HEAD, expect.stringMatching(/```text\ngood\n```[^]*reviewloop:review/) as string, []]]
+          : expected.reviews
+        expect([calls[at], seen(github.state)]).toEqual([calls[at], { ...expected, reviews }])
       })
     }
   })
