@@ -77,11 +77,15 @@ export class GithubState {
   /** By tool, category, ref and commit: the same once more takes the place of the one before. */
   readonly scans = new Map<string, Json>()
   readonly branches = new Map<string, { sha: string; protected: boolean }>()
-  branchOf = (name: string): { sha: string; protected: boolean } | undefined => this.branches.get(name)
   /** Lines that a comment may stand on, by path; null: every line. */
   lines: Map<string, Set<number>> | null = null
   installed = true
   #ids = 1000
+
+  /** A test may ask a real repository instead. */
+  branchOf(name: string): { sha: string; protected: boolean } | undefined {
+    return this.branches.get(name)
+  }
 
   nextId(): number {
     return ++this.#ids
