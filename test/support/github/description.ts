@@ -1,7 +1,10 @@
 /** GitHub's published description of its API: which operation a request is, and whether request and answer are what it says. */
-import { createRequire } from 'node:module'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { Ajv, type ValidateFunction } from 'ajv'
 import addFormats from 'ajv-formats'
+import { cacheFolder, installOnce } from '../package-cache.ts'
 
 type Json = Record<string, unknown>
 
@@ -11,9 +14,21 @@ interface Operation {
   responses: Record<string, { content?: { 'application/json'?: { schema: Json; examples?: Record<string, Json> } } }>
 }
 
-const load = createRequire(import.meta.url)
-const file = load.resolve('@octokit/openapi/generated/api.github.com.json')
-const document = load(file) as { paths: Record<string, Record<string, Operation>>; components: Record<string, Record<string, Json>> }
+interface Document {
+  paths: Record<string, Record<string, Operation>>
+  components: Record<string, Record<string, Json>>
+}
+
+/** One file of a package of 385 MB, which nobody is to install for anything else. */
+const documentOf = async (): Promise<Document> => {
+  const source = fileURLToPath(new URL('openapi', import.meta.url))
+  const folder = cacheFolder(source, 'github-description')
+  const generated = 'node_modules/@octokit/openapi/generated'
+  const one = `npm ci --ignore-scripts && find ${generated} -type f ! -name api.github.com.json -delete`
+  await installOnce({ source, folder, says: "fetching GitHub's description of its API: some 30 MB, once", command: ['sh', '-c', one] })
+  return JSON.parse(await readFile(join(folder, generated, 'api.github.com.json'), 'utf8')) as Document
+}
+const document = await documentOf()
 
 const at = (ref: string): Json => {
   const [, , kind = '', name = ''] = ref.split('/')
