@@ -6,6 +6,8 @@ import type { ENV } from '../names.ts'
 import { modelFields, modelNeedsResources, modelStatement } from './bedrock.ts'
 import { secretArn } from './secret-arn.ts'
 
+const ONLY_BEDROCK = ['region', 'modelRegions', 'resources'] as const
+
 export const claudeSettings = z
   .strictObject({
     ...modelFields,
@@ -21,6 +23,10 @@ export const claudeSettings = z
   .refine(({ provider, keySecret }) => (provider === 'anthropic') === (keySecret !== undefined), {
     path: ['keySecret'],
     message: "Anthropic's own API needs the secret that holds the key, and Bedrock none",
+  })
+  .refine((given) => given.provider === 'bedrock' || ONLY_BEDROCK.every((key) => given[key] === undefined), {
+    path: ['provider'],
+    message: `${ONLY_BEDROCK.join(', ')} say what of Bedrock is reached: with provider bedrock alone`,
   })
   .refine(({ provider, ...model }) => provider !== 'bedrock' || !modelNeedsResources(model), {
     path: ['resources'],

@@ -43,6 +43,7 @@ test.each([
   ['the agent without its settings', { agents: ['claude'] }, /the agent claude is named: give its settings/],
   ['no key', { claude: { model: 'm' } }, /needs the secret that holds the key/],
   ['a key for Bedrock', { claude: { model: 'm', provider: 'bedrock', keySecret: KEY } }, /and Bedrock none/],
+  ['a region of Bedrock without Bedrock', { claude: { model: 'm', keySecret: KEY, region: 'eu-west-1' } }, /with provider bedrock alone/],
   ['a key itself', { claude: { model: 'm', keySecret: 'sk-ant-key' } }, /expected the full ARN of a secret/],
   ['an ARN without what may be invoked', { claude: { provider: 'bedrock', model: 'arn:aws:bedrock:eu-west-1:1:x/y' } }, /needs the list/],
 ])('%s is refused', (_what, changes, message) => {

@@ -214,6 +214,19 @@ describe('a session', () => {
     expect(result).toMatchObject({ kind: 'session_lost', reason: expect.stringContaining(reason) as string })
   })
 
+  it('does not take along what an agent made of the settings that the deployment gave it', async () => {
+    const transcript = new MemoryTranscript()
+    const files = { 'small/settings.json': '{}', 'small/ballast': 'ours' }
+    const agent = await smallAgent({ ballast: 10 }, { environment: { REVIEWLOOP_ACP_FILES: JSON.stringify(files) } })
+    const { sessionId } = done(await agent.run(starting({ transcript })))
+    const paths = transcript.entries.flatMap((entry) =>
+      (entry as { type: string }).type === 'file' ? [(entry as { path: string }).path] : [],
+    )
+    expect(paths).toEqual([`small/${sessionId}.json`])
+    const session = { mode: 'resume' as const, id: sessionId ?? '' }
+    expect(rulesOf(await agent.run(reviewing({ turn: 3, transcript, session })))).toEqual(FOUND)
+  })
+
   it('whose state has grown too large to travel is lost in the turn after, and says so', async () => {
     const transcript = new MemoryTranscript()
     const agent = await smallAgent({ ballast: 101_000_000 })

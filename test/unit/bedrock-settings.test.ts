@@ -30,6 +30,7 @@ it.each([
   [{ ...MODEL, [ENV.bedrockCache]: '2h' }, /^REVIEWLOOP_BEDROCK_CACHE is not valid$/],
   [{ ...MODEL, [ENV.bedrockStrict]: 'yes' }, /^REVIEWLOOP_BEDROCK_STRICT is not valid$/],
   [{ ...MODEL, [ENV.bedrockPrices]: '3/15/0.3' }, /^REVIEWLOOP_BEDROCK_PRICES is not valid$/],
+  [{ ...MODEL, [ENV.bedrockPrices]: '3/15//3.75' }, /^REVIEWLOOP_BEDROCK_PRICES is not valid$/],
   [{ ...MODEL, [ENV.bedrockPrices]: '3/15/x/-1' }, /^REVIEWLOOP_BEDROCK_PRICES is not valid$/],
   [{ [ENV.bedrockCache]: 'x' }, /^REVIEWLOOP_BEDROCK_MODEL is not set, REVIEWLOOP_BEDROCK_CACHE is not valid$/],
 ])('%j is refused by name', (environment, message) => {

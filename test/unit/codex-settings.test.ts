@@ -37,6 +37,7 @@ it.each([
   [{ ...MODEL, [ENV.codexEffort]: 'some' }, /^REVIEWLOOP_CODEX_EFFORT is not valid$/],
   [{ ...MODEL, [ENV.codexContextTokens]: '10' }, /^REVIEWLOOP_CODEX_CONTEXT_TOKENS is not valid$/],
   [{ ...MODEL, [ENV.codexPrices]: '3/15/0.3' }, /^REVIEWLOOP_CODEX_PRICES is not valid$/],
+  [{ ...MODEL, [ENV.codexPrices]: '3/15//3.75' }, /^REVIEWLOOP_CODEX_PRICES is not valid$/],
   [{ [ENV.codexEffort]: 'x' }, /^REVIEWLOOP_CODEX_MODEL is not set, REVIEWLOOP_CODEX_EFFORT is not valid$/],
 ])('%j is refused by name', (environment, message) => {
   expect(() => readCodexSettings(environment)).toThrow(message)

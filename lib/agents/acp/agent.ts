@@ -81,7 +81,7 @@ const serve = async (turn: AgentTurn, served: Served): Promise<AgentResult> => {
   if (tokens <= 0 || calls <= 0) return { kind: 'limit', limit: tokens <= 0 ? 'tokens' : 'turn_calls', usage: spent.usage, sessionId: null }
   try {
     await using place = await openPlace(course.place, served)
-    const damage = await unpackState(place.home, served.settings.state, course.files)
+    const damage = await unpackState(place.home, served.settings, course.files)
     if (damage !== null) return { kind: 'session_lost', reason: damage, usage: spent.usage }
     return await serveAt(turn, served, { place, course, spent, id: opened.id })
   } catch (error) {
@@ -177,7 +177,7 @@ const servedId = (asked: string, { ids }: Hearing): string => (ids.size === 0 ||
 
 /** What the next turn resumes. Where the agent's state is too large to travel, the transcript says so. */
 const keep = async (turn: AgentTurn, { agent, settings }: Served, { place, course, spent, id }: Here & { id: string }): Promise<void> => {
-  const files = await packState(place.home, settings.state)
+  const files = await packState(place.home, settings)
   course.add({ type: 'size', ...spent.size })
   openSession({ ...turn, session: { mode: 'start', id } }, agent, acpEntry)
   if (files) for (const entry of course.kept(files)) turn.transcript.append(entry)

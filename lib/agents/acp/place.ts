@@ -1,7 +1,7 @@
 /**
  * The folder that a session lives in, turn after turn: agents find their sessions by the path they were started in, so it has the same
- * path wherever the session is resumed. It holds an empty HOME and, beside it, an empty folder to start in: the repository is not on
- * disk for the agent, but behind its tools.
+ * path wherever the session is resumed. It holds an empty HOME and, beside it, a folder without content to start in: the repository
+ * is not on disk for the agent, but behind its tools.
  */
 import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
@@ -14,7 +14,7 @@ import type { AcpSettings } from './settings.ts'
 export interface Place extends AsyncDisposable {
   name: string
   home: string
-  /** Where the agent is started. Empty. */
+  /** Where the agent is started. There is nothing to be read in it. */
   work: string
   /** For the socket of its tools. */
   socket: string
@@ -47,6 +47,7 @@ export const openPlace = async (name: string | null, { settings, key }: PlaceOpt
     })
     const work = join(folder, 'work')
     await mkdir(work, { mode: 0o700 })
+    await endSearch(work)
     for (const [path, text] of Object.entries(settings.files)) {
       await mkdir(dirname(join(home, path)), { recursive: true, mode: 0o700 })
       await writeFile(join(home, path), text, { mode: 0o600 })
@@ -56,6 +57,15 @@ export const openPlace = async (name: string | null, { settings, key }: PlaceOpt
     await remove()
     throw error
   }
+}
+
+/**
+ * Agents look for instructions and variables of a project from where they are started upward, and the temporary folder above is everybody's
+ * or a repository's: they find what ends their search, and nothing in it (docs/decisions/0014).
+ */
+const endSearch = async (work: string): Promise<void> => {
+  await mkdir(join(work, '.git'))
+  await writeFile(join(work, '.env'), '')
 }
 
 /** Makes the folder, with the owner's pid in it. What a process left that was killed is removed. */

@@ -1,6 +1,7 @@
 /** Settings of the agent: those of the deployment, never of a repository. They come from the environment. */
 import * as z from 'zod'
 import { ENV } from '../../names.ts'
+import { readSettings } from '../settings.ts'
 
 /** A path below HOME, with forward slashes. */
 export const isBelowHome = (path: string): boolean =>
@@ -51,13 +52,8 @@ const VARIABLES = {
   key: ENV.acpKey,
   login: ENV.acpLogin,
   contextTokens: ENV.acpContextTokens,
-} as const satisfies Record<keyof AcpSettings, string>
+} as const
 
 /** Throws an Error that names each variable that is missing or wrong. */
-export const readAcpSettings = (environment: Readonly<Record<string, string | undefined>>): AcpSettings => {
-  const given = Object.entries(VARIABLES).flatMap(([key, name]) => (environment[name] ? [[key, environment[name]]] : []))
-  const parsed = settings.safeParse(Object.fromEntries(given))
-  if (parsed.success) return parsed.data
-  const wrong = new Set(parsed.error.issues.map(({ path }) => VARIABLES[path[0] as keyof AcpSettings]))
-  throw new Error([...wrong].map((name) => (environment[name] ? `${name} is not valid` : `${name} is not set`)).join(', '))
-}
+export const readAcpSettings = (environment: Readonly<Record<string, string | undefined>>): AcpSettings =>
+  readSettings(settings, VARIABLES, environment)

@@ -12,16 +12,24 @@ const expand = promisify(gunzip)
 /** Bytes of all state together, before they are compressed. */
 const MOST_STATE = 100_000_000
 
-/** Regular files below `home` at or below one of the paths; null where they are too large to travel. */
-export const packState = async (home: string, paths: readonly string[]): Promise<FileEntry[] | null> => {
-  const files = [...new Set((await Promise.all(paths.map((path) => filesAt(home, path)))).flat())].toSorted()
+export interface StatePlaces {
+  /** Paths below HOME: what lies at or below one of them travels. */
+  state: readonly string[]
+  /** Files of HOME that are the deployment's own: what an agent makes of them does not. */
+  files: Readonly<Record<string, string>>
+}
+
+/** Regular files below `home` that travel; null where they are too large. */
+export const packState = async (home: string, { state, files: own }: StatePlaces): Promise<FileEntry[] | null> => {
+  const found = (await Promise.all(state.map((path) => filesAt(home, path)))).flat()
+  const files = [...new Set(found)].filter((path) => !Object.hasOwn(own, path)).toSorted()
   const entries: FileEntry[] = []
-  let size = 0
+  let left = MOST_STATE
   for (const path of files) {
+    const { mode, size } = await stat(join(home, path))
+    left -= size
+    if (left < 0) return null
     const bytes = await readFile(join(home, path))
-    size += bytes.length
-    if (size > MOST_STATE) return null
-    const { mode } = await stat(join(home, path))
     entries.push({ type: 'file', path, isExecutable: (mode & 0o100) !== 0, content: (await compress(bytes)).toString('base64') })
   }
   return entries
@@ -37,10 +45,11 @@ const filesAt = async (home: string, path: string): Promise<string[]> => {
 }
 
 /** Lays the files out. Gives what is wrong with them where they cannot be: a path that was not named, content that is damaged. */
-export const unpackState = async (home: string, paths: readonly string[], entries: readonly FileEntry[]): Promise<string | null> => {
+export const unpackState = async (home: string, { state, files }: StatePlaces, entries: readonly FileEntry[]): Promise<string | null> => {
   let left = MOST_STATE
   for (const { path, isExecutable, content } of entries) {
-    const isNamed = isBelowHome(path) && paths.some((named) => path === named || path.startsWith(`${named}/`))
+    const isBelow = isBelowHome(path) && state.some((named) => path === named || path.startsWith(`${named}/`))
+    const isNamed = isBelow && !Object.hasOwn(files, path)
     if (!isNamed) return 'its state has a file that is not among the paths named for this agent'
     const bytes = await expand(Buffer.from(content, 'base64'), { maxOutputLength: Math.max(1, left) }).catch(() => null)
     if (!bytes) return 'its state is damaged'

@@ -1,13 +1,7 @@
 /** Settings of the agent: those of the deployment, never of a repository. They come from the environment. */
 import * as z from 'zod'
 import { ENV } from '../../names.ts'
-
-/** US dollars for a million tokens. */
-const prices = z
-  .string()
-  .transform((text) => text.split('/').map(Number))
-  .pipe(z.tuple([z.number().min(0), z.number().min(0), z.number().min(0), z.number().min(0)]))
-  .transform(([input, output, cacheRead, cacheWrite]) => ({ input, output, cacheRead, cacheWrite }))
+import { prices, readSettings } from '../settings.ts'
 
 const count = z.coerce.number<string>().int()
 
@@ -40,13 +34,8 @@ const VARIABLES = {
   cache: ENV.bedrockCache,
   strict: ENV.bedrockStrict,
   prices: ENV.bedrockPrices,
-} as const satisfies Record<keyof BedrockSettings, string>
+} as const
 
 /** Throws an Error that names each variable that is missing or wrong. */
-export const readBedrockSettings = (environment: Readonly<Record<string, string | undefined>>): BedrockSettings => {
-  const given = Object.entries(VARIABLES).flatMap(([key, name]) => (environment[name] ? [[key, environment[name]]] : []))
-  const parsed = settings.safeParse(Object.fromEntries(given))
-  if (parsed.success) return parsed.data
-  const wrong = new Set(parsed.error.issues.map(({ path }) => VARIABLES[path[0] as keyof BedrockSettings]))
-  throw new Error([...wrong].map((name) => (environment[name] ? `${name} is not valid` : `${name} is not set`)).join(', '))
-}
+export const readBedrockSettings = (environment: Readonly<Record<string, string | undefined>>): BedrockSettings =>
+  readSettings(settings, VARIABLES, environment)

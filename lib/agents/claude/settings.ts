@@ -2,6 +2,7 @@
 import * as z from 'zod'
 import { ENV } from '../../names.ts'
 import { providerKey } from '../provider-key.ts'
+import { readSettings } from '../settings.ts'
 
 const count = z.coerce.number<string>().int()
 
@@ -27,16 +28,11 @@ const VARIABLES = {
   effort: ENV.claudeEffort,
   maxTokens: ENV.claudeMaxTokens,
   contextTokens: ENV.claudeContextTokens,
-} as const satisfies Record<keyof ClaudeSettings, string>
+} as const
 
 /** Throws an Error that names each variable that is missing or wrong. */
-export const readClaudeSettings = (environment: Readonly<Record<string, string | undefined>>): ClaudeSettings => {
-  const given = Object.entries(VARIABLES).flatMap(([key, name]) => (environment[name] ? [[key, environment[name]]] : []))
-  const parsed = settings.safeParse(Object.fromEntries(given))
-  if (parsed.success) return parsed.data
-  const wrong = new Set(parsed.error.issues.map(({ path }) => VARIABLES[path[0] as keyof ClaudeSettings]))
-  throw new Error([...wrong].map((name) => (environment[name] ? `${name} is not valid` : `${name} is not set`)).join(', '))
-}
+export const readClaudeSettings = (environment: Readonly<Record<string, string | undefined>>): ClaudeSettings =>
+  readSettings(settings, VARIABLES, environment)
 
 /** Gives the key of Anthropic's own API; Bedrock needs none. Throws as `providerKey` does. */
 export const claudeKey = (
