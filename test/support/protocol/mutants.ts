@@ -181,7 +181,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'Park does not read on entry',
     clause: 'Park reads the decision on entry.',
-    patches: one('park.ts', 'if (run.decision || until <= ports.effects.now()) await', 'if (until <= ports.effects.now()) await'),
+    patches: one('park.ts', 'if (run.decision || until <= ports.effects.now()) return', 'if (until <= ports.effects.now()) return'),
   },
   {
     name: 'Park forgets on entry',
