@@ -56,6 +56,8 @@ describe('alarms', () => {
 
   test('are within what CloudWatch takes of one', () => {
     for (const alarm of alarms) expect(watched(alarm).length).toBeLessThanOrEqual(10)
+    const page = readFileSync(new URL('../../docs/cost.md', import.meta.url), 'utf8')
+    expect(page).toContain(`| metrics that the alarms watch, each paid for itself | ${alarms.flatMap(watched).length} |`)
   })
 
   test('watch what the functions say under that very name and dimension', () => {

@@ -3,7 +3,7 @@ import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { test } from 'vitest'
 
-const PROGRAMS = ['java', 'chromium'] as const
+const PROGRAMS = ['java', 'chromium', 'curl', 'jq'] as const
 export type Program = (typeof PROGRAMS)[number]
 
 export const isInstalled = (program: Program): boolean =>
