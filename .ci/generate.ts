@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { loopDefinition } from '../lib/infra/loop-definition.ts'
 import { errorsPage } from '../lib/loop/errors-page.ts'
 import { openapi } from '../lib/loop/openapi.ts'
+import { editorSchema } from '../lib/loop/settings-example.ts'
 import { placeholderArn } from '../lib/names.ts'
 import { agentsTable, deploymentTable, retryTable, routesTable, settingsTable, stateTable } from './tables.ts'
 import { permissionsTable } from './permissions.ts'
@@ -34,6 +35,7 @@ const FILES: Record<string, (now: string) => string> = {
   'docs/security.md': (page) => withTable(page, 'permissions', permissionsTable()),
   'docs/configuration.md': (page) => withTable(page, 'keys', settingsTable()),
   'docs/state-machine.md': (page) => withTable(withTable(page, 'states', stateTable()), 'retries', retryTable()),
+  'docs/reviewloop.schema.json': () => json(editorSchema()),
   'docs/openapi.json': () => json(openapi(packageJson.version)),
   'lib/local/loop-machine.asl.json': () => json(loopDefinition(placeholderArn)),
   'package-lock.json': withoutLibc,

@@ -3,6 +3,7 @@
 /** The few words of JSON schema that zod writes for the settings. */
 export interface JsonSchema {
   $schema?: string
+  title?: string
   type?: string
   description?: string
   enum?: unknown[]

@@ -21,7 +21,8 @@ interface Problem {
 }
 
 /** JSON schema of the settings file, for editors and docs. */
-export const settingsJsonSchema = (): JsonSchema => z.toJSONSchema(settings, { io: 'input' }) as JsonSchema
+export const settingsJsonSchema = (target: 'draft-7' | 'draft-2020-12' = 'draft-2020-12'): JsonSchema =>
+  z.toJSONSchema(settings, { io: 'input', target }) as JsonSchema
 
 /**
  * The policy: defaults, under the file's settings, under the overrides, each key for itself. `text` is null where there is no file;
