@@ -150,3 +150,37 @@ describe('any tool', () => {
     await expect(use('list_files', {}, new MemoryFiles(), { files: broken })).rejects.toThrow('broken')
   })
 })
+
+describe('calls at once', () => {
+  /** Reads, and writes a while after: what an edit by somebody else did in between is lost. */
+  const slow = (files: MemoryFiles): AgentTurn['edits'] => ({
+    edit: async (path, before, after) => {
+      const present = files.text(path) ?? ''
+      await new Promise((resolve) => setImmediate(resolve))
+      await files.write(path, new TextEncoder().encode(present.replace(before, after)))
+    },
+    write: (path, bytes) => files.write(path, bytes),
+    remove: (path) => files.remove(path),
+  })
+
+  it('are made one after the other, also past one that fails, and no edit is lost', async () => {
+    const files = new MemoryFiles({ a: 'one two three' })
+    const turn = agentTurn(fixTask([], []), files, { edits: slow(files) })
+    const call = (name: string, input: object) => runTool(TOOLS, { id: '', name, input }, turn)
+    const edit = (before: string, after: string) => call('edit_file', { file: 'a', before, after })
+    const results = await Promise.all([edit('one', '1'), call('nonsense', {}), edit('two', '2'), edit('three', '3')])
+    expect(results.map(({ ok }) => ok)).toEqual([true, false, true, true])
+    expect(files.text('a')).toBe('1 2 3')
+  })
+
+  it('are not made any more once the turn is off', async () => {
+    const files = new MemoryFiles({ a: 'one' })
+    const controller = new AbortController()
+    const turn = agentTurn(fixTask([], []), files, { signal: controller.signal })
+    const first = runTool(TOOLS, { id: '', name: 'list_files', input: {} }, turn)
+    const second = runTool(TOOLS, { id: '', name: 'delete_file', input: { file: 'a' } }, turn)
+    controller.abort()
+    await expect(Promise.all([first, second])).rejects.toThrow('aborted')
+    expect(files.text('a')).toBe('one')
+  })
+})

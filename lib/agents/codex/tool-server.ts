@@ -26,11 +26,7 @@ export type ToolServer = (received: unknown) => Promise<object | null>
 const METHOD_NOT_FOUND = -32601
 
 export const toolServer = ({ tools, turn, note }: ToolServerOptions): ToolServer => {
-  /** One after the other: two edits of a file at once would be one. */
-  let before: Promise<unknown> = Promise.resolve()
-
   const call = async (name: string, input: unknown): Promise<object> => {
-    turn.signal.throwIfAborted()
     turn.progress(`${turn.role}: ${name}`)
     const { ok, text } = await runTool(tools, { id: '', name, input }, turn)
     const said = note()
@@ -48,9 +44,7 @@ export const toolServer = ({ tools, turn, note }: ToolServerOptions): ToolServer
       return { tools: tools.map(({ name, description, schema }) => ({ name, description, inputSchema: schema })) }
     if (method !== 'tools/call') return null
     const { name = '', arguments: input = {} } = params ?? {}
-    const result = before.then(() => call(name, input))
-    before = result.catch(() => undefined)
-    return result
+    return call(name, input)
   }
 
   return async (received) => {

@@ -52,13 +52,30 @@ const refusal = (error: unknown): string | null => {
   return error instanceof LoopError && REFUSALS.includes(error.name) ? error.message : null
 }
 
-/** Runs a call of the model's. What a tool refuses is a result like any other; what breaks in it is thrown. */
-export const runTool = async (
+/** The latest call in each workspace. */
+const latest = new WeakMap<AgentTurn['files'], Promise<unknown>>()
+
+/**
+ * Runs a call of the model's, after those that were made before it: two edits of a file at once would be one. What a tool refuses is a
+ * result like any other; what breaks in it is thrown, and so is an abort of the turn.
+ */
+export const runTool = (
   tools: readonly Tool[],
   call: { id: string; name: string; input: unknown },
   turn: AgentTurn,
 ): Promise<ToolResult> => {
+  const before = latest.get(turn.files) ?? Promise.resolve()
+  const result = before.then(() => runOne(tools, call, turn))
+  latest.set(
+    turn.files,
+    result.catch(() => undefined),
+  )
+  return result
+}
+
+const runOne = async (tools: readonly Tool[], call: { id: string; name: string; input: unknown }, turn: AgentTurn): Promise<ToolResult> => {
   const named = tools.find(({ name }) => name === call.name)
+  turn.signal.throwIfAborted()
   try {
     if (!named) throw new ToolRefusal(`there is no tool of that name; there are ${tools.map(({ name }) => name).join(', ')}`)
     const text = await named.run(call.input, turn)
