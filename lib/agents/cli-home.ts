@@ -41,7 +41,7 @@ export interface CliHomeOptions {
   source?: Readonly<Record<string, string | undefined>>
 }
 
-/** Makes a home; disposing of it removes it. The name is one that the next turn clears where this process is killed. */
+/** Makes a home; disposing of it removes it. Where this process is killed, a function's next turn clears it by its name; elsewhere it stays. */
 export const openCliHome = async (options: CliHomeOptions = {}): Promise<CliHome> => {
   const { pass = [], set = () => ({}), source = process.env } = options
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'reviewloop-cli-')))

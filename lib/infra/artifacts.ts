@@ -19,7 +19,6 @@ export class Artifacts extends Construct {
   constructor(scope: Construct, id: string, props: ArtifactsProps) {
     super(scope, id)
     const both = {
-      encryption: BucketEncryption.S3_MANAGED,
       blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
       enforceSSL: true,
       minimumTLSVersion: 1.2,
@@ -27,11 +26,16 @@ export class Artifacts extends Construct {
     }
     const accessLogs = new Bucket(this, 'AccessLogs', {
       ...both,
+      // S3 delivers its logs to a bucket of no other encryption.
+      encryption: BucketEncryption.S3_MANAGED,
       objectOwnership: ObjectOwnership.BUCKET_OWNER_ENFORCED,
       lifecycleRules: [{ id: 'expire', expiration: Duration.days(props.retention.logDays) }],
     })
     this.bucket = new Bucket(this, 'Bucket', {
       ...both,
+      // The account's own key for S3, as the tables have theirs: who may use S3's objects may use it, and nobody from outside.
+      encryption: BucketEncryption.KMS_MANAGED,
+      bucketKeyEnabled: true,
       objectOwnership: ObjectOwnership.BUCKET_OWNER_ENFORCED,
       // The library's classes and interfaces disagree on what may be undefined.
       serverAccessLogsBucket: accessLogs as IBucket,

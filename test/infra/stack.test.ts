@@ -61,7 +61,8 @@ test.each([
 test('buckets are closed, encrypted, and refuse plain connections; every kind of artifact expires', () => {
   const buckets = ofType(template, 'AWS::S3::Bucket')
   expect(buckets.length).toBe(2)
-  for (const [, { Properties }] of buckets) {
+  for (const [id, { Properties }] of buckets) {
+    const algorithm = id.includes('AccessLogs') ? 'AES256' : 'aws:kms'
     expect(Properties).toMatchObject({
       PublicAccessBlockConfiguration: {
         BlockPublicAcls: true,
@@ -69,7 +70,7 @@ test('buckets are closed, encrypted, and refuse plain connections; every kind of
         IgnorePublicAcls: true,
         RestrictPublicBuckets: true,
       },
-      BucketEncryption: { ServerSideEncryptionConfiguration: [{ ServerSideEncryptionByDefault: { SSEAlgorithm: 'AES256' } }] },
+      BucketEncryption: { ServerSideEncryptionConfiguration: [{ ServerSideEncryptionByDefault: { SSEAlgorithm: algorithm } }] },
       OwnershipControls: { Rules: [{ ObjectOwnership: 'BucketOwnerEnforced' }] },
     })
     expect(Properties).not.toHaveProperty('AccessControl')
