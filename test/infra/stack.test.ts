@@ -1,5 +1,7 @@
 /** What the template deploys. */
 import { describe, expect, test } from 'vitest'
+import full from '../../examples/full.config.ts'
+import { parseSettings } from '../../lib/infra/read-settings.ts'
 import { SIZES } from '../../lib/infra/functions.ts'
 import { ARTIFACTS, ENV, FUNCTION_FOLDERS, type FunctionName, IMAGE_FUNCTIONS, TABLE } from '../../lib/names.ts'
 import { environmentOf, exampleSettings, functionId, ofType, only, SECRET, synthesize } from '../support/template.ts'
@@ -8,9 +10,17 @@ const template = synthesize()
 const FUNCTIONS = Object.keys(FUNCTION_FOLDERS) as FunctionName[]
 const properties = (name: FunctionName) => template.Resources[functionId(name)]?.Properties ?? {}
 
-test('the template fits, with room', () => {
-  expect(JSON.stringify(template).length).toBeLessThan(200_000)
-  expect(Object.keys(template.Resources).length).toBeLessThan(150)
+test.each([
+  ['of the tests', template],
+  ['with every setting', synthesize(parseSettings(full, 'examples/full.config.ts'))],
+])('the template %s is below half of what CloudFormation, S3 and IAM take', (_what, made) => {
+  const bytes = (value: unknown): number => JSON.stringify(value).length
+  expect(bytes(made)).toBeLessThan(1_000_000 / 2)
+  expect(Object.keys(made.Resources).length).toBeLessThan(500 / 2)
+  const documents = (type: string) => ofType(made, type).map(([, { Properties }]) => bytes(Properties['PolicyDocument']))
+  // Of a bucket's policy 20 KB, of the policies in a role 10,240 characters.
+  expect(Math.max(...documents('AWS::S3::BucketPolicy'))).toBeLessThan(20_480 / 2)
+  expect(Math.max(...documents('AWS::IAM::Policy'))).toBeLessThan(10_240 / 2)
 })
 
 test('synthesizing twice gives the same', () => {
