@@ -53,6 +53,9 @@ export const ciIssuer = (kind: CiKind, apiUrl: string): string => {
   return hostname === 'api.github.com' ? 'https://token.actions.githubusercontent.com' : `${origin}/_services/token`
 }
 
+/** Events whose job runs with the rights of the repository on a change of somebody else. No setting allows them. */
+export const FOREIGN_EVENTS: readonly string[] = ['pull_request_target', 'workflow_run', 'issue_comment', 'external_pull_request_event']
+
 /** Every route of the HTTP API, and the function that answers it. A CI's routes begin with `/ci/`, and reach its own repository alone. */
 export const API_ROUTES = {
   'POST /runs': { function: 'Start', open: 'iam' },

@@ -1,6 +1,6 @@
 /** Settings of a deployment, as a team writes them: every key has a default but what cannot have one, and says what it holds. */
 import * as z from 'zod'
-import { MAX_PARK_DAYS } from '../names.ts'
+import { FOREIGN_EVENTS, MAX_PARK_DAYS } from '../names.ts'
 import { acpSettings } from './acp.ts'
 import { bedrockSettings } from './bedrock.ts'
 import { claudeSettings } from './claude.ts'
@@ -93,10 +93,15 @@ export const settings = written.check(({ value, issues }) => {
   if ((value.acp?.key === undefined) !== (value.acp?.keySecret === undefined))
     wrong(['acp', 'keySecret'], 'the key is a secret, and has a variable: give key and keySecret, or neither')
   for (const [index, { url, forge, triggers, publish }] of repositories.entries()) {
-    const at = (...path: string[]) => ['repositories', index, ...path]
+    const at = (...path: (string | number)[]) => ['repositories', index, ...path]
     if (repositories.findIndex((other) => spelling(other.url) === spelling(url)) !== index) wrong(at('url'), `${url} is listed twice`)
     if (triggers.oidc && forge.kind === 'git')
       wrong(at('triggers', 'oidc'), 'a plain git server issues no tokens: name the forge, or start runs with AWS credentials')
+    if (triggers.oidc?.protectedOnly && forge.kind !== 'gitlab')
+      wrong(at('triggers', 'oidc', 'protectedOnly'), 'asked of tokens of GitLab only: name the branches in refs')
+    for (const [place, event] of (triggers.oidc?.events ?? []).entries())
+      if (FOREIGN_EVENTS.includes(event))
+        wrong(at('triggers', 'oidc', 'events', place), `jobs of ${event} may run on the change of a fork: they start nothing, take it out`)
     if (triggers.webhook && forge.kind !== 'github') wrong(at('triggers', 'webhook'), 'webhooks are taken of GitHub only')
     if (triggers.webhook && forge.kind === 'github' && !app?.webhookSecret)
       wrong(at('triggers', 'webhook'), 'webhooks are signed: give github.webhookSecret')

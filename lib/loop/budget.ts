@@ -55,7 +55,9 @@ const checkDay = async (ports: BudgetPorts, bounds: Bounds): Promise<void> => {
 const isHeld = async ({ runs, effects }: BudgetPorts, { branch, at }: Place & { branch: string }): Promise<boolean> => {
   if (effects.now() - at < GRACE_MS) return true
   const active = (await runs.branches.read(branch))?.active ?? null
-  return active !== null && (await runs.runs.read(active))?.status !== 'ended'
+  const run = active === null ? null : await runs.runs.read(active)
+  // A start that died between the lock and the run left a lock that holds nothing.
+  return run !== null && run.status !== 'ended'
 }
 
 /** Places of runs that have ended without giving them back, or that never began. */

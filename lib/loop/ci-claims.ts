@@ -3,7 +3,7 @@
  * workflow. Signature, issuer, audience and times were checked before. Ids decide, for a name can be taken over.
  */
 import * as z from 'zod'
-import { ciIssuer, type CiKind } from '../names.ts'
+import { ciIssuer, type CiKind, FOREIGN_EVENTS } from '../names.ts'
 import type { DeployedRepository, Deployment } from './deployment.ts'
 import { LoopError } from './errors.ts'
 import { firstIssue } from './issue.ts'
@@ -56,9 +56,6 @@ const gitlabClaims = z.object({
   ci_config_ref_uri: text.nullish(),
   pipeline_id: text.nullish(),
 })
-
-/** Events whose job runs with the rights of the repository on a change of somebody else. No setting allows them. */
-const FOREIGN_EVENTS = ['pull_request_target', 'workflow_run', 'issue_comment', 'external_pull_request_event']
 
 const refuse = (why: string): never => {
   throw new LoopError('CallerRefused', `The token was refused: ${why}.`)

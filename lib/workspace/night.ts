@@ -124,9 +124,13 @@ const assertOurs = async (span: NightSpan, tip: string, head: string, options: G
   })
 }
 
+/** Whether the fixes stand on the branch as it is: merged from a history that it no longer has, they would bring that back. */
+const standsOn = async (span: NightSpan, tip: string, head: string, options: GitOptions): Promise<boolean> =>
+  (await lines(['rev-list', tip, `^${head}`], options)).every((commit) => span.ours.includes(commit))
+
 /**
  * Plans a night on a repository that `hasNight`. A certified fix commit of earlier nights is what the diff is taken from, so that only
- * what is new is reviewed; where it cannot be merged, all that its branch covers is reviewed again.
+ * what is new is reviewed; where it cannot be carried over, all that its branch covers is reviewed again.
  * Errors: NightBranchMoved.
  */
 export const planNight = async (
@@ -151,10 +155,12 @@ export const planNight = async (
   if (tip === null) return alone
   const certified = tip === span.certifiedTip
   if (merged) return certified && (await isAncestor(tip, part.head, options)) ? { ...alone, mergeBase: tip } : alone
-  const carried = await carry(repository, { head: part.head, tip, time: await timeOf(part.head, options) })
+  const stands = await standsOn(span, tip, at.head, options)
+  const carried = stands ? await carry(repository, { head: part.head, tip, time: await timeOf(part.head, options) }) : null
   if (carried === 'nothing') return alone
   if (carried) return { ...alone, mergeBase: certified ? tip : part.start, carried }
   const again = await partFrom(span.from ?? span.since)
-  const notice = `The fixes of earlier nights on ${span.target} (${short(tip)}) cannot be merged with the branch: what they were made for is reviewed again.`
+  const why = stands ? 'cannot be merged with the branch' : 'are made on commits that the branch no longer has'
+  const notice = `The fixes of earlier nights on ${span.target} (${short(tip)}) ${why}: what they were made for is reviewed again.`
   return { ...again, mergeBase: again.start, tip, carried: null, notices: [notice, ...again.notices] }
 }

@@ -131,6 +131,18 @@ const WRONG: [string, object, ...string[]][] = [
     'repositories[0].triggers.oidc.events[0]',
   ],
   [
+    'protected branches of GitHub, which nothing would ask for',
+    { repositories: [{ ...repository, forge: github, triggers: { oidc: { protectedOnly: true } } }] },
+    'repositories[0].triggers.oidc.protectedOnly',
+    'GitLab only',
+  ],
+  [
+    'an event that no setting lets in',
+    { repositories: [{ ...repository, forge: github, triggers: { oidc: { events: ['push', 'pull_request_target'] } } }] },
+    'repositories[0].triggers.oidc.events[1]',
+    'the change of a fork',
+  ],
+  [
     'webhooks of no forge',
     { repositories: [{ ...repository, triggers: { webhook: true } }] },
     'repositories[0].triggers.webhook',

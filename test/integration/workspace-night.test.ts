@@ -171,6 +171,17 @@ describe('fixes of earlier nights', () => {
     expect(fetched.night?.notices[0]).toContain('cannot be merged with the branch')
   })
 
+  it('that were made on commits which a force push took out bring none of those back', async () => {
+    const from = await repository.id()
+    const since = await add('one', 'bad\n')
+    const tip = await fixed(since, { 'one.txt': 'good\n' })
+    await repository.git('reset', '--quiet', '--hard', from)
+    const head = await add('two')
+    const fetched = await plan({ since, from, certifiedTip: tip, ours: [tip] })
+    expect(fetched).toMatchObject({ mergeBase: from, head, files: 1, night: { tip, carried: null } })
+    expect(fetched.night?.notices[0]).toContain('are made on commits that the branch no longer has')
+  })
+
   it("a branch with a person's commit on it is a typed end, until that commit is merged", async () => {
     const since = await add('one', 'bad\n')
     const ours = await fixed(since, { 'one.txt': 'good\n' })

@@ -93,6 +93,23 @@ describe('runs at once', () => {
     expect(await refused(start(ports, 'feature'))).toBe('started')
   })
 
+  it('a start that died between the lock of its branch and its run holds its place no longer either', async () => {
+    let dead = true
+    const runs = memoryRuns({
+      before: (operation, key) => {
+        if (dead && operation === 'write' && key.startsWith('r-')) throw new LoopError('StoreUnavailable')
+      },
+    })
+    const ports = makePorts({ deployment: facts({ runs: 1 }), runs })
+    expect(await refused(start(ports, 'dead'))).toBe('StoreUnavailable')
+    dead = false
+    expect(await refused(start(ports, 'feature'))).toBe('BudgetExceeded')
+    ports.effects.advance(6 * 60_000)
+    expect(await refused(start(ports, 'feature'))).toBe('started')
+    // Asked for again it is a start like any other.
+    expect(await refused(start(ports, 'dead'))).toBe('BudgetExceeded')
+  })
+
   it('a run that is under way keeps its place however long it takes', async () => {
     const ports = loop({ runs: 1 })
     await start(ports, 'feature')
