@@ -42,8 +42,10 @@ const written = z.strictObject({
     .describe('whether tables and bucket outlive the stack and refuse to be deleted; absent: where `stage` is `prod`'),
   repositories: z.array(repository).min(1).max(500).describe('the repositories that may be reviewed, at least one'),
   agents: agentsByRole
-    .default(['lint'])
-    .describe("agents in the order in which they are tried, where a repository's own settings name none; one list, or one by role"),
+    .optional()
+    .describe(
+      "agents in the order in which they are tried, where a repository's own settings name none; one list, or one by role; absent: `bedrock` where its settings are given, else `lint`",
+    ),
   bedrock: bedrockSettings.optional().describe('the agent `bedrock`; absent: no function may call a model'),
   claude: claudeSettings.optional().describe('the agent `claude`; absent: no function may reach its model'),
   codex: codexSettings.optional().describe('the agent `codex`; absent: no turn may read its key'),
@@ -84,7 +86,7 @@ const spelling = (url: string): string =>
 /** What an agent's settings have to hold. */
 const NEEDED = { bedrock: 'the model', claude: 'the model', codex: 'the model and the secret with its key', acp: 'the command' } as const
 
-export const settings = written.check(({ value, issues }) => {
+const checked = written.check(({ value, issues }) => {
   const wrong = (path: (string | number)[], message: string) => issues.push({ code: 'custom', path, message, input: value })
   const { repositories, github: app } = value
   for (const [agent, needed] of Object.entries(NEEDED))
@@ -109,4 +111,6 @@ export const settings = written.check(({ value, issues }) => {
       wrong(at('publish'), 'pull requests are opened by the GitHub App: give github, and the forge of the repository')
   }
 })
+
+export const settings = checked.transform(({ agents, ...rest }) => ({ ...rest, agents: agents ?? [rest.bedrock ? 'bedrock' : 'lint'] }))
 export type Settings = z.infer<typeof settings>

@@ -54,6 +54,12 @@ test('a repository and nothing else is enough', () => {
   })
 })
 
+test('whoever gives a model of Bedrock is reviewed by it, unless agents are named', () => {
+  const bedrock = { model: 'a.model' }
+  expect(parseSettings({ ...valid, bedrock }, 'x').agents).toEqual(['bedrock'])
+  expect(parseSettings({ ...valid, bedrock, agents: { reviewer: ['lint'] } }, 'x').agents).toEqual({ reviewer: ['lint'] })
+})
+
 test('JSON does as well as a module', async () => {
   writeFileSync(join(folder, 'good.json'), JSON.stringify(valid))
   expect((await readSettings(join(folder, 'good.json'))).stage).toBe('prod')
