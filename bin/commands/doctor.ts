@@ -6,7 +6,8 @@ import { openDataFolder } from '../../lib/local/data-folder.ts'
 import { dataFolderPath } from '../../lib/local/data-path.ts'
 import { asLoopError } from '../../lib/loop/errors.ts'
 import { oneLine, redact } from '../../lib/loop/redact.ts'
-import { SETTINGS_FILE } from '../../lib/loop/policy.ts'
+import { readNoMistakes } from '../../lib/loop/no-mistakes.ts'
+import { NO_MISTAKES_FILE, SETTINGS_FILE } from '../../lib/loop/policy.ts'
 import { parseSettings } from '../../lib/loop/settings.ts'
 import { healthAnswer } from '../../lib/loop/api.ts'
 import { firstIssue } from '../../lib/loop/issue.ts'
@@ -70,11 +71,17 @@ const reasonIn = ({ reasons }: Readonly<Record<string, unknown>>): string | null
 const settingsHere = async (): Promise<string> => {
   const root = await gitText(['rev-parse', '--show-toplevel'], { cwd: process.cwd() }).catch(() => null)
   if (root === null) return 'not in a repository'
-  const file = join(root.trim(), SETTINGS_FILE)
-  const text = await readFile(file, 'utf8').catch(() => null)
-  if (text === null) return 'none; the defaults serve'
-  parseSettings(text, file)
-  return file
+  const [file, theirs] = [join(root.trim(), SETTINGS_FILE), join(root.trim(), NO_MISTAKES_FILE)]
+  const read = (path: string): Promise<string | null> => readFile(path, 'utf8').catch(() => null)
+  const text = await read(file)
+  if (text !== null) {
+    parseSettings(text, file)
+    return file
+  }
+  const other = await read(theirs)
+  if (other === null) return 'none; the defaults serve'
+  const { taken } = readNoMistakes(other, theirs)
+  return `${theirs}; taken of it: ${taken.join(', ') || 'nothing'}`
 }
 
 const checksHere = (flags: CommonFlags): Check[] => [

@@ -9,6 +9,8 @@ import { PLACEHOLDERS, unknownPlaceholders } from './commit-message.ts'
 import { severity } from './finding.ts'
 
 export const SETTINGS_FILE = '.reviewloop.yaml'
+/** Read where there is no file of ours. */
+export const NO_MISTAKES_FILE = '.no-mistakes.yaml'
 
 const agentName = z.string().regex(/^[a-z][a-z0-9-]{0,63}$/, 'an agent name: lower-case letters, digits and dashes')
 /** One agent, or several in the order in which they are tried. */

@@ -7,13 +7,14 @@ import { repositoryOf } from './deployment.ts'
 import type { BranchItem } from './items.ts'
 import { loopPolicyOf } from './loop-policy.ts'
 import { advance } from './next-step.ts'
+import { noMistakesNotice, readNoMistakes } from './no-mistakes.ts'
 import { SETTINGS_FILE } from './policy.ts'
 import type { Invocation, Ports } from './ports.ts'
 import type { RunRequest, RunState } from './run.ts'
 import { branchKeyOf, repositoryScope } from './run-id.ts'
 import { resolvePolicy } from './settings.ts'
 import { sourceKey, storeSource } from './source.ts'
-import type { Changeset, ChangesetCommit, NightSpan } from './workspace.ts'
+import type { BaseSettings, Changeset, ChangesetCommit, NightSpan } from './workspace.ts'
 
 const spanOf = ({ night, publishTo }: RunRequest, branch: BranchItem | null): NightSpan | null =>
   night && publishTo !== null ? { ...night, target: publishTo, ours: branch?.published.map(({ commit }) => commit) ?? [] } : null
@@ -36,6 +37,14 @@ const carriedOver = async (
   return { ...stands, changeset }
 }
 
+const settingsNotices = ({ settings, settingsFile, headSettingsDiffer }: BaseSettings & { headSettingsDiffer: boolean }): string[] => {
+  const inUse = `${settingsFile ?? 'the file'} at the tip of the base branch${settings === null ? ', which has none' : ''}`
+  return [
+    ...(headSettingsDiffer ? [`The change alters the settings of reviews: this run goes by ${inUse}.`] : []),
+    ...(settings !== null && settingsFile ? [noMistakesNotice(settings)] : []),
+  ]
+}
+
 /** Errors: StaleExecution, BadSettings, and those of `Workspaces.fetch`. */
 export const prepare = async (
   ports: Pick<Ports, 'runs' | 'artifacts' | 'workspaces' | 'effects' | 'announce' | 'deployment'>,
@@ -43,11 +52,16 @@ export const prepare = async (
   invocation: Invocation,
 ): Promise<RunState> => {
   const { request } = await readCurrentRun(ports.runs, state)
-  const policyOf = (text: string | null) =>
+  const policyOf = ({ settings, settingsFile }: BaseSettings) =>
     deployedPolicy(
       ports.deployment,
       request.repository,
-      resolvePolicy({ text, file: `${SETTINGS_FILE} at ${request.base.slice(0, 12)}`, overrides: request.overrides }),
+      resolvePolicy({
+        text: settings,
+        file: `${settingsFile ?? SETTINGS_FILE} at ${request.base.slice(0, 12)}`,
+        overrides: request.overrides,
+        ...(settingsFile && { parse: (text, file) => readNoMistakes(text, file).settings }),
+      }),
     )
 
   invocation.progress(`fetching ${request.head.slice(0, 12)}`)
@@ -55,10 +69,10 @@ export const prepare = async (
   const span = spanOf(request, branch)
   const { pack, history, messages, night, ...fetched } = await ports.workspaces.fetch(
     { repository: request.repository, branch: request.branch, base: request.base, head: request.head, ...(span && { night: span }) },
-    (text) => policyOf(text).limits,
+    (settings) => policyOf(settings).limits,
     invocation.signal,
   )
-  const policy = policyOf(fetched.settings)
+  const policy = policyOf(fetched)
 
   // A retry stores a snapshot of its own: objects are immutable, and two packs of one commit need not be equal byte for byte.
   const nonce = ports.effects.nonce()
@@ -68,14 +82,7 @@ export const prepare = async (
   await storeSource(ports.artifacts, source, {
     info: { ...fetched, pack: packKey },
     policy,
-    notices: [
-      ...(night?.notices ?? []),
-      ...(fetched.headSettingsDiffer
-        ? [
-            `The change alters ${SETTINGS_FILE}: this run goes by the file at the tip of the base branch${fetched.settings === null ? ', which has none' : ''}.`,
-          ]
-        : []),
-    ],
+    notices: [...(night?.notices ?? []), ...settingsNotices(fetched)],
     ...(night && { night: { tip: night.tip, carried: night.carried !== null } }),
     fixedBefore: fixedInHistory(branch, history),
     messages,

@@ -43,7 +43,8 @@ const between = (low: number | null, high: number | null, unit = ''): string => 
 }
 
 const allowed = (schema: JsonSchema): string => {
-  if (schema.anyOf) return [...new Set(schema.anyOf.map(allowed))].join(', or ')
+  // null is a key without a value: nobody has to be told how to write that
+  if (schema.anyOf) return [...new Set(schema.anyOf.filter(({ type }) => type !== 'null').map(allowed))].join(', or ')
   if (schema.enum) return schema.enum.map(String).join(', ')
   const range = between(bound(schema.minimum), bound(schema.maximum))
   if (schema.type === 'boolean') return 'true, false'

@@ -26,11 +26,21 @@ export const settingsJsonSchema = (target: 'draft-7' | 'draft-2020-12' = 'draft-
 
 /**
  * The policy: defaults, under the file's settings, under the overrides, each key for itself. `text` is null where there is no file;
- * `file` is what messages call it. Errors: BadSettings, with `details.problems`.
+ * `file` is what messages call it, `parse` reads a file that is not ours. Errors: BadSettings, with `details.problems`.
  */
-export const resolvePolicy = ({ text, file, overrides }: { text: string | null; file: string; overrides: Settings }): Policy => {
+export const resolvePolicy = ({
+  text,
+  file,
+  overrides,
+  parse = parseSettings,
+}: {
+  text: string | null
+  file: string
+  overrides: Settings
+  parse?: typeof parseSettings
+}): Policy => {
   if (Buffer.byteLength(JSON.stringify(overrides)) > MOST_BYTES) throw badSettings('overrides', [tooLarge('they are too large', 0)])
-  const given = text === null ? {} : parseSettings(text, file)
+  const given = text === null ? {} : parse(text, file)
   const resolved = policy.safeParse({
     ...given,
     ...defined(overrides),
@@ -60,26 +70,32 @@ const nested = (key: 'sessions' | 'limits' | 'agent', file: Settings, overrides:
   file[key] || overrides[key] ? { [key]: { ...file[key], ...defined(overrides[key] ?? {}) } } : {}
 
 /** The settings that a file's text holds, and no more than it holds. Errors: BadSettings. */
-export const parseSettings = (text: string, file: string): Settings => {
+export const parseSettings = (text: string, file: string): Settings => parseYaml(text, file, settings)
+
+/** The mapping that a text of YAML holds, as the schema takes it; an empty file is an empty mapping. Errors: BadSettings. */
+export const parseYaml = <T>(text: string, file: string, schema: z.ZodType<T>): T => {
   if (Buffer.byteLength(text) > MOST_BYTES) throw badSettings(file, [tooLarge('the file is too large', 1)])
   const { document, lines } = readYaml(text, file)
   const at = (offset: number): [number, number] => {
     const { line, col } = lines.linePos(offset)
     return [line, col]
   }
-  if (document.contents === null || (isScalar(document.contents) && document.contents.value === null)) return {}
+  if (document.contents === null || (isScalar(document.contents) && document.contents.value === null)) return schema.parse({})
   if (!isMap(document.contents)) {
     const [line, column] = at(document.contents.range?.[0] ?? 0)
     throw badSettings(file, [{ line, column, key: '', message: 'the file holds no keys', allowed: 'a mapping of keys to values' }])
   }
-  const parsed = settings.safeParse(document.toJS({ maxAliasCount: 0 }))
+  const parsed = schema.safeParse(document.toJS({ maxAliasCount: 0 }))
   if (parsed.success) return parsed.data
   const issues = parsed.error.issues.flatMap((issue): z.core.$ZodIssue[] =>
     issue.code === 'unrecognized_keys' ? issue.keys.map((key) => ({ ...issue, path: [...issue.path, key] })) : [issue],
   )
   // Working out where one stands takes a walk through the file, so a file full of them has the first ones shown.
   const worked = issues.slice(0, MOST_WORKED_OUT)
-  const problems = worked.map((issue) => problemOf(issue, (path) => at(offsetOf(document, path, issue.code === 'unrecognized_keys'))))
+  const words = z.toJSONSchema(schema, { io: 'input' }) as JsonSchema
+  const problems = worked.map((issue) =>
+    problemOf(issue, (path) => at(offsetOf(document, path, issue.code === 'unrecognized_keys')), words),
+  )
   throw badSettings(file, problems, undefined, issues.length - worked.length)
 }
 
@@ -121,13 +137,17 @@ const offsetOf = (document: Document.Parsed, path: readonly PropertyKey[], wants
   return 0
 }
 
-const problemOf = (issue: z.core.$ZodIssue, place: (path: readonly PropertyKey[]) => [number, number]): Problem => {
+const problemOf = (
+  issue: z.core.$ZodIssue,
+  place: (path: readonly PropertyKey[]) => [number, number],
+  words: JsonSchema = settingsJsonSchema(),
+): Problem => {
   const [line, column] = place(issue.path)
   const key = oneLine(issue.path.map(String).join('.'), 100)
   if (issue.code === 'unrecognized_keys')
-    return { line, column, key, message: 'unknown key', allowed: allowedAt(settingsJsonSchema(), issue.path.slice(0, -1)) }
+    return { line, column, key, message: 'unknown key', allowed: allowedAt(words, issue.path.slice(0, -1)) }
   const custom = issue.code === 'custom' || (issue.code === 'invalid_format' && !issue.message.startsWith('Invalid')) ? issue.message : null
-  return { line, column, key, message: 'wrong value', allowed: custom ?? allowedAt(settingsJsonSchema(), issue.path) }
+  return { line, column, key, message: 'wrong value', allowed: custom ?? allowedAt(words, issue.path) }
 }
 
 const badSettings = (file: string, found: readonly Problem[], cause?: unknown, others = 0): LoopError => {

@@ -1,7 +1,7 @@
 /** Ports to the working copy of a turn. lib/workspace/ is the adapter: real git, confined file tools. */
 import * as z from 'zod'
 import type { Comparison, DiffFile } from './diff.ts'
-import type { Policy } from './policy.ts'
+import { NO_MISTAKES_FILE, type Policy } from './policy.ts'
 import { commitId } from './run.ts'
 
 /** Confined file tools. Paths are relative, with forward slashes; what leads out is `OutsideWorkspace`. */
@@ -80,6 +80,8 @@ export const sourceInfo = z.strictObject({
   pack: z.string(),
   /** Raw text of the settings file at the tip of the base branch; null where there is none. */
   settings: z.string().nullable(),
+  /** The file that the settings are from, where it is not ours. */
+  settingsFile: z.literal(NO_MISTAKES_FILE).optional(),
   /** True where the head has a settings file that differs from the base's: it is not used, and that is said. */
   headSettingsDiffer: z.boolean(),
   /** When the head was committed, seconds since 1970. Fix commits count from it, so that the same fixes are the same commits. */
@@ -116,6 +118,9 @@ export interface FetchedNight {
   notices: string[]
 }
 
+/** What a base branch has in the way of settings. */
+export type BaseSettings = Pick<SourceInfo, 'settings' | 'settingsFile'>
+
 export interface FetchedSource extends Omit<SourceInfo, 'pack'> {
   night?: FetchedNight
   pack: Uint8Array
@@ -134,7 +139,7 @@ export interface Workspaces {
   fetch(
     source: { repository: string; branch: string | null; base: string; head: string; night?: NightSpan },
     /** Limits by the settings file's text at the tip of the base branch, which is the first thing fetched. */
-    limits: (settings: string | null) => Policy['limits'],
+    limits: (settings: BaseSettings) => Policy['limits'],
     signal: AbortSignal,
   ): Promise<FetchedSource>
   /** Diffs alone, without a working copy. Errors: GitFailed, GitTimedOut, ChangesetMismatch. */

@@ -3,8 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { LoopError } from '../loop/errors.ts'
-import { SETTINGS_FILE, type Policy } from '../loop/policy.ts'
-import type { FetchedSource, NightSpan } from '../loop/workspace.ts'
+import { NO_MISTAKES_FILE, SETTINGS_FILE, type Policy } from '../loop/policy.ts'
+import type { BaseSettings, FetchedSource, NightSpan } from '../loop/workspace.ts'
 import { branchRef, parseAddress, tokenFor, type TokenSource } from './address.ts'
 import { changedFiles } from './diff-read.ts'
 import { complaint, git, gitText, runGit, type GitOptions } from './git.ts'
@@ -39,18 +39,30 @@ const entryAt = async (commit: string, path: string, options: GitOptions): Promi
   return mode && id ? { mode, id } : null
 }
 
-const settingsOf = async (base: string, options: GitOptions): Promise<string | null> => {
-  const entry = await entryAt(base, SETTINGS_FILE, options)
+const textAt = async (base: string, file: string, options: GitOptions): Promise<string | null> => {
+  const entry = await entryAt(base, file, options)
   if (!entry) return null
-  if (!entry.mode.startsWith('100')) throw new LoopError('BadSettings', `${SETTINGS_FILE} of the base is no regular file`)
+  if (!entry.mode.startsWith('100')) throw new LoopError('BadSettings', `${file} of the base is no regular file`)
   const size = Number(await git(['cat-file', '-s', entry.id], options))
-  if (size > SETTINGS_BYTES) throw new LoopError('BadSettings', `${SETTINGS_FILE} of the base is over ${SETTINGS_BYTES} bytes`)
+  if (size > SETTINGS_BYTES) throw new LoopError('BadSettings', `${file} of the base is over ${SETTINGS_BYTES} bytes`)
   return (await git(['cat-file', 'blob', entry.id], options)).toString('utf8')
 }
 
+const settingsOf = async (base: string, options: GitOptions): Promise<BaseSettings> => {
+  const settings = await textAt(base, SETTINGS_FILE, options)
+  if (settings !== null) return { settings }
+  const theirs = await textAt(base, NO_MISTAKES_FILE, options)
+  return theirs === null ? { settings: null } : { settings: theirs, settingsFile: NO_MISTAKES_FILE }
+}
+
+/** Whether the head has settings that would be others: a file of ours, or of theirs where the base has none of ours. */
 const headSettingsDiffer = async (base: string, head: string, options: GitOptions): Promise<boolean> => {
-  const theirs = await entryAt(head, SETTINGS_FILE, options)
-  return theirs !== null && theirs.id !== (await entryAt(base, SETTINGS_FILE, options))?.id
+  for (const file of [SETTINGS_FILE, NO_MISTAKES_FILE]) {
+    const [ours, theirs] = [await entryAt(base, file, options), await entryAt(head, file, options)]
+    if (theirs !== null && theirs.id !== ours?.id) return true
+    if (ours !== null) return false
+  }
+  return false
 }
 
 /** What a file system takes: bytes of a path, and of each name in it. */
@@ -136,11 +148,11 @@ const packOf = async (commits: string[], limits: Policy['limits'], options: GitO
 
 /**
  * Fetches a source and gives the snapshot; the throwaway repository is gone when it returns. `limitsOf` gives the limits by the
- * text of the base's settings file. Errors: as `Workspaces.fetch`, BadRequest, NotARepository, and what `limitsOf` throws.
+ * base's settings. Errors: as `Workspaces.fetch`, BadRequest, NotARepository, and what `limitsOf` throws.
  */
 export const fetchSnapshot = async (
   source: Source,
-  limitsOf: (settings: string | null) => Policy['limits'],
+  limitsOf: (settings: BaseSettings) => Policy['limits'],
   token: TokenSource,
   signal: AbortSignal,
   folder: string = tmpdir(),
@@ -170,7 +182,7 @@ export const fetchSnapshot = async (
       mergeBase,
       head,
       base: source.base,
-      settings: await settingsOf(source.base, options),
+      ...(await settingsOf(source.base, options)),
       headSettingsDiffer: !source.night?.isDefault && (await headSettingsDiffer(source.base, head, options)),
       files: changes.length,
       empty: changes.length === 0,

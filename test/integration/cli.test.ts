@@ -363,6 +363,8 @@ describe('around', () => {
     const found = await cli.run('doctor')
     expect(found).toMatchObject({ code: 0, stdout: expect.stringMatching(/ok +git +2\./) })
     expect(found.stdout).toMatch(/^none +agent bedrock +REVIEWLOOP_BEDROCK_MODEL is not set/m)
+    await repository.write('.no-mistakes.yaml', 'auto_fix: {review: 2, lint: 1}\n')
+    expect((await cli.run('doctor')).stdout).toMatch(/ok +settings +\S+\.no-mistakes\.yaml; taken of it: auto_fix\.review\n/)
     await repository.write('.reviewloop.yaml', 'nonsense: 1\n')
     expect(await cli.run('doctor')).toMatchObject({ code: 4, stdout: expect.stringMatching(/wrong settings.*nonsense/) })
   })

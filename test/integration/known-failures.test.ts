@@ -142,6 +142,25 @@ describe('settings in the change', () => {
     expect(record.findings.map(({ file }) => file)).toContain('a.js')
     expect(record.notices.join()).toContain('which has none')
   })
+
+  it('case 20: a .no-mistakes.yaml counts at the base, where it has no file of ours, and what the change makes of it does not', async () => {
+    const { repository, base, head } = await changeOf(
+      { '.no-mistakes.yaml': 'auto_fix: {review: 1, test: 5}\nignore_patterns: ["*.min.js"]\n', 'a.js': 'export const a = 1\n' },
+      {
+        '.no-mistakes.yaml': 'ignore_patterns: ["*"]\n',
+        'a.js': 'export const a = { b: 1, b: 2 }\n',
+        'lib/x.min.js': 'export const a = { b: 1, b: 2 }\n',
+      },
+    )
+    const { state, record } = await lintRun(repository, { base, head }, { overrides: { ask: 'never' } })
+    expect(state.policy).toMatchObject({ rounds: 1 })
+    expect(record.findings.map(({ file }) => file)).toContain('a.js')
+    expect(record.findings.map(({ file }) => file)).not.toContain('lib/x.min.js')
+    expect(record.notices).toEqual([
+      'The change alters the settings of reviews: this run goes by .no-mistakes.yaml at the tip of the base branch.',
+      expect.stringMatching(/Taken: auto_fix\.review, ignore_patterns\. Not taken: auto_fix\.test\./),
+    ])
+  })
 })
 
 describe('text that gives orders', () => {

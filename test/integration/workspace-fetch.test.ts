@@ -86,14 +86,33 @@ describe('fetching from a repository of this machine', () => {
     const adapter = gitWorkspaces({ token: async () => null })
     const fetched = await adapter.fetch(
       { repository: repository.path, branch: null, base, head },
-      (text) => {
-        asked.push(text)
+      ({ settings }) => {
+        asked.push(settings)
         return limitsOf()
       },
       never(),
     )
     expect(asked).toEqual(['rounds: 1\n'])
     expect(fetched).toMatchObject({ settings: 'rounds: 1\n', headSettingsDiffer: true })
+  })
+
+  it('takes the settings of another tool only where the base has none of ours, and tells when the head would have others', async () => {
+    const repository = await makeRepository()
+    opened.push(repository)
+    const none = await repository.commit('none', { 'a.txt': 'a\n' })
+    const theirs = await repository.commit('theirs', { '.no-mistakes.yaml': 'auto_fix: {}\n' })
+    const altered = await repository.commit('altered', { '.no-mistakes.yaml': 'commit: {}\n' })
+    const both = await repository.commit('both', { '.reviewloop.yaml': 'rounds: 1\n' })
+    const bothAltered = await repository.commit('both altered', { '.no-mistakes.yaml': 'review: {}\n' })
+    const settings = async (base: string, head: string) => {
+      const { settings: text, settingsFile, headSettingsDiffer } = await fetchFrom(repository.path, { base, head })
+      return [text, settingsFile, headSettingsDiffer]
+    }
+    expect(await settings(none, theirs)).toEqual([null, undefined, true])
+    expect(await settings(theirs, theirs)).toEqual(['auto_fix: {}\n', '.no-mistakes.yaml', false])
+    expect(await settings(theirs, altered)).toEqual(['auto_fix: {}\n', '.no-mistakes.yaml', true])
+    expect(await settings(altered, both)).toEqual(['commit: {}\n', '.no-mistakes.yaml', true])
+    expect(await settings(both, bothAltered)).toEqual(['rounds: 1\n', undefined, false])
   })
 
   it('refuses settings that are a link, or too large', async () => {

@@ -149,6 +149,7 @@ export class FakeWorkspaces implements Workspaces {
   base: Files
   head: Files
   settings: string | null = null
+  settingsFile?: '.no-mistakes.yaml'
   /** Commits below the head. */
   merged: string[] = []
   /** What the change's commits say. */
@@ -161,7 +162,8 @@ export class FakeWorkspaces implements Workspaces {
   }
 
   fetch: Workspaces['fetch'] = async (source, limits): Promise<FetchedSource> => {
-    limits(this.settings)
+    const settings = { settings: this.settings, ...(this.settingsFile && { settingsFile: this.settingsFile }) }
+    limits(settings)
     const files = changesBetween(this.base, this.head).length
     return {
       mergeBase: source.base,
@@ -171,7 +173,7 @@ export class FakeWorkspaces implements Workspaces {
       history: [source.head, ...this.merged],
       messages: this.messages,
       pack: bytesOf('pack'),
-      settings: this.settings,
+      ...settings,
       headSettingsDiffer: false,
       files,
       empty: files === 0,
