@@ -2,7 +2,7 @@
 import { type Deployment, repositoryOf } from './deployment.ts'
 import { asLoopError, LoopError } from './errors.ts'
 import { budgetNotice } from './notice.ts'
-import type { Place, Ports } from './ports.ts'
+import type { Bound, Place, Ports } from './ports.ts'
 import { repositoryScope } from './run-id.ts'
 import { DEPLOYMENT_SCOPE } from './spend.ts'
 
@@ -29,11 +29,11 @@ const boundsOf = ({ deployment }: Pick<Ports, 'deployment'>, repository: string)
 
 const today = ({ effects }: Pick<Ports, 'effects'>): string => new Date(effects.now()).toISOString().slice(0, 10)
 
-/** People are told once a day and scope; that they could not be told changes nothing about the refusal. */
-const refuse = async (ports: BudgetPorts, { scope, whose, repository }: Bounds, used: string): Promise<never> => {
+/** People are told once a day, scope and bound; that they could not be told changes nothing about the refusal. */
+const refuse = async (ports: BudgetPorts, { scope, whose, repository }: Bounds, bound: Bound, used: string): Promise<never> => {
   const message = `${used}: ${whose} has no more.`
   try {
-    if (await ports.runs.budgets.tellOnce(scope, today(ports))) await ports.notify(budgetNotice(repository, message))
+    if (await ports.runs.budgets.tellOnce(scope, today(ports), bound)) await ports.notify(budgetNotice(repository, message))
   } catch (thrown) {
     ports.effects.log('warn', 'nobody was told that a budget is used up', { scope, error: asLoopError(thrown).message })
   }
@@ -46,9 +46,10 @@ const checkDay = async (ports: BudgetPorts, bounds: Bounds): Promise<void> => {
   const { tokens, dollars } = bounds.budgets.day
   if (tokens === undefined && dollars === undefined) return
   const spent = await ports.runs.budgets.spent(bounds.scope, today(ports))
-  if (tokens !== undefined && spent.tokens >= tokens) await refuse(ports, bounds, `${spent.tokens} of ${tokens} tokens of today are used`)
+  if (tokens !== undefined && spent.tokens >= tokens)
+    await refuse(ports, bounds, 'tokens', `${spent.tokens} of ${tokens} tokens of today are used`)
   const used = spent.microdollars / 1_000_000
-  if (dollars !== undefined && used >= dollars) await refuse(ports, bounds, `${used} of ${dollars} US dollars of today are used`)
+  if (dollars !== undefined && used >= dollars) await refuse(ports, bounds, 'dollars', `${used} of ${dollars} US dollars of today are used`)
 }
 
 /** Whether a run holds the branch whose place it is; the lock of the branch is the truth, the place only counts. */
@@ -75,7 +76,7 @@ const takePlace = async (ports: BudgetPorts, bounds: Bounds, place: { branch: st
     await clear(ports, bounds.scope)
     ;({ entered, before } = await ports.runs.budgets.enter(bounds.scope, request))
   }
-  return entered ? before : refuse(ports, bounds, `all places for ${most} run(s) at once are taken`)
+  return entered ? before : refuse(ports, bounds, 'runs', `all places for ${most} run(s) at once are taken`)
 }
 
 /**

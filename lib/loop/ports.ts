@@ -43,13 +43,16 @@ export interface Place {
   at: number
 }
 
+/** What a start was refused for. */
+export type Bound = 'runs' | 'tokens' | 'dollars'
+
 /** Counters by scope, each call one atomic change. A day is a date by UTC, `2026-01-05`. */
 export interface BudgetStore {
   /** Adds what was used to the day's counter; an id that was counted that day changes nothing. */
   add(scope: string, entry: { day: string; id: string; tokens: number; microdollars: number }): Promise<void>
   spent(scope: string, day: string): Promise<{ tokens: number; microdollars: number }>
-  /** true for whoever asks first that day. */
-  tellOnce(scope: string, day: string): Promise<boolean>
+  /** true for whoever asks first that day of that bound. */
+  tellOnce(scope: string, day: string, bound: Bound): Promise<boolean>
   places(scope: string): Promise<(Place & { branch: string })[]>
   /** Takes the place of a branch: the one that it has, or a new one while there are fewer than `most`. `before` is whose it was. */
   enter(scope: string, place: Place & { branch: string; most: number }): Promise<{ entered: boolean; before: Place | null }>

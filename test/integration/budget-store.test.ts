@@ -42,10 +42,11 @@ describe.each<[string, () => BudgetStore]>([
     expect((await budgets().spent('busy', DAY)).tokens).toBe(400)
   })
 
-  it('one of many is the first to tell people that day', async () => {
-    const answers = await Promise.all(Array.from({ length: 20 }, () => budgets().tellOnce('told', DAY)))
+  it('one of many is the first to tell people that day of a bound', async () => {
+    const answers = await Promise.all(Array.from({ length: 20 }, () => budgets().tellOnce('told', DAY, 'runs')))
     expect(answers.filter(Boolean)).toHaveLength(1)
-    expect(await budgets().tellOnce('told', '2026-01-06')).toBe(true)
+    expect(await budgets().tellOnce('told', DAY, 'dollars')).toBe(true)
+    expect(await budgets().tellOnce('told', '2026-01-06', 'runs')).toBe(true)
   })
 
   it('as many get a place as there are, however many come at once', async () => {

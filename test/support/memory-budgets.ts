@@ -2,10 +2,10 @@
 import type { BudgetStore, Place } from '../../lib/loop/ports.ts'
 
 export const memoryBudgets = (): BudgetStore => {
-  const days = new Map<string, { tokens: number; microdollars: number; counted: Set<string>; told: boolean }>()
+  const days = new Map<string, { tokens: number; microdollars: number; counted: Set<string>; told: Set<string> }>()
   const scopes = new Map<string, Map<string, Place>>()
   const dayOf = (scope: string, day: string) => {
-    const found = days.get(`${scope} ${day}`) ?? { tokens: 0, microdollars: 0, counted: new Set(), told: false }
+    const found = days.get(`${scope} ${day}`) ?? { tokens: 0, microdollars: 0, counted: new Set(), told: new Set<string>() }
     days.set(`${scope} ${day}`, found)
     return found
   }
@@ -26,10 +26,10 @@ export const memoryBudgets = (): BudgetStore => {
       const { tokens, microdollars } = dayOf(scope, day)
       return { tokens, microdollars }
     },
-    tellOnce: async (scope, day) => {
-      const counter = dayOf(scope, day)
-      const first = !counter.told
-      counter.told = true
+    tellOnce: async (scope, day, bound) => {
+      const { told } = dayOf(scope, day)
+      const first = !told.has(bound)
+      told.add(bound)
       return first
     },
     places: async (scope) => [...placesOf(scope)].map(([branch, place]) => ({ branch, ...place })),

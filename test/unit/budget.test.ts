@@ -156,6 +156,18 @@ describe('a day', () => {
     expect(ports.notices).toMatchObject([{ kind: 'budget', repository: URL }])
   })
 
+  it('that money is used up is told though it was told before that all places were taken', async () => {
+    const ports = loop({ runs: 1, day: { dollars: 1 } })
+    await start(ports, 'one')
+    for (const branch of ['two', 'three']) expect(await refused(start(ports, branch))).toBe('BudgetExceeded')
+    await spend(ports, SCOPE, 0, 1)
+    for (const branch of ['two', 'three']) expect(await refused(start(ports, branch))).toBe('BudgetExceeded')
+    expect(ports.notices.map(({ text }) => text.split('\n')[0])).toEqual([
+      expect.stringContaining('all places for 1 run(s) at once are taken'),
+      expect.stringContaining('1 of 1 US dollars of today are used'),
+    ])
+  })
+
   it('says whose budget it is, and what it was', async () => {
     const ports = loop({ day: { tokens: 50 } })
     await spend(ports, SCOPE, 70)

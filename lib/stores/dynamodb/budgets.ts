@@ -59,11 +59,11 @@ export const dynamoBudgets = ({ client, table }: TableAccess): BudgetStore => {
       })
     },
     spent: async (scope, day) => dayCounter.parse(await read(scope, daySk(day))),
-    tellOnce: async (scope, day) => {
+    tellOnce: async (scope, day, bound) => {
       const answer = await update(scope, daySk(day), {
         UpdateExpression: 'SET #told = :told, #ttl = :ttl',
         ConditionExpression: 'attribute_not_exists(#told)',
-        ExpressionAttributeNames: { '#told': 'told', '#ttl': TABLE.ttl },
+        ExpressionAttributeNames: { '#told': `told-${bound}`, '#ttl': TABLE.ttl },
         ExpressionAttributeValues: values({ ':told': true, ':ttl': ttlOf(day) }),
       })
       return answer !== null
