@@ -95,12 +95,23 @@ export const apiClient = ({ name, apiUrl, headers, sleep = defaultSleep, timeout
   })
   const once = async (route: string, parameters: object, signal: AbortSignal): Promise<ApiAnswer> => {
     const within = AbortSignal.any([signal, AbortSignal.timeout(timeout)])
-    try {
-      const { data, headers: given } = await send(route, { ...parameters, request: { signal: within } })
-      return { data, hasMore: /rel="next"/.test(given.link ?? '') }
-    } catch (thrown) {
+    // Whoever follows takes what was renamed for what the settings name.
+    const {
+      status,
+      data,
+      headers: given,
+    } = await send(route, {
+      ...parameters,
+      request: { signal: within, redirect: 'manual' },
+    }).catch((thrown: unknown) => {
       throw errorOf(name, route, thrown as Thrown)
-    }
+    })
+    if (status >= 300)
+      throw new LoopError('ForgeRefused', `${name} answered ${status} to ${route}: what it is about was renamed or has moved`, {
+        status,
+        route,
+      })
+    return { data, hasMore: /rel="next"/.test(given.link ?? '') }
   }
   const call: ApiClient['call'] = async (route, parameters, options) => {
     for (let tries = 1; ; tries++) {
