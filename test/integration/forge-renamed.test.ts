@@ -17,11 +17,13 @@ it.each([301, 302, 307, 308])('a repository that was renamed (%i) is refused, an
   await once(server, 'listening')
   try {
     const apiUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    const { call } = apiClient({ name: 'The forge', apiUrl, headers: {} })
-    await expect(call('GET /repos/{owner}/{repo}/thing', { owner: 'old', repo: 'name' }, { signal: never() })).rejects.toMatchObject({
-      name: 'ForgeRefused',
-      message: expect.stringContaining('renamed') as string,
-    })
+    const client = apiClient({ name: 'The forge', apiUrl, headers: {} })
+    await expect(client.call('GET /repos/{owner}/{repo}/thing', { owner: 'old', repo: 'name' }, { signal: never() })).rejects.toMatchObject(
+      {
+        name: 'ForgeRefused',
+        message: expect.stringContaining('renamed') as string,
+      },
+    )
     expect(asked).toEqual(['GET /repos/old/name/thing'])
   } finally {
     server.close()
