@@ -5,6 +5,8 @@ import { keepSecrets, printable, redact, secretsOf } from '../lib/loop/redact.ts
 import packageJson from '../package.json' with { type: 'json' }
 import { abortCommand } from './commands/abort.ts'
 import { cleanCommand } from './commands/clean.ts'
+import { completionCommand } from './commands/completion.ts'
+import { costCommand } from './commands/cost.ts'
 import { decideCommand } from './commands/decide.ts'
 import { demoCommand } from './commands/demo.ts'
 import { doctorCommand } from './commands/doctor.ts'
@@ -13,9 +15,11 @@ import { listCommand } from './commands/list.ts'
 import { resumeCommand } from './commands/resume.ts'
 import { runCommand } from './commands/run.ts'
 import { serveCommand } from './commands/serve.ts'
+import { sessionsCommand } from './commands/sessions.ts'
 import { showCommand } from './commands/show.ts'
 import { startCommand } from './commands/start.ts'
 import { asTyped, typedIn } from './terminal/command-name.ts'
+import { examplesOf } from './terminal/examples.ts'
 import { EXIT, EXIT_HELP, exitCodeOfError, type ExitCode } from './terminal/exit.ts'
 import { paintFor } from './terminal/paint.ts'
 
@@ -43,6 +47,8 @@ const makeProgram = (done: (code: ExitCode) => void): Command => {
     resumeCommand,
     listCommand,
     showCommand,
+    sessionsCommand,
+    costCommand,
     decideCommand,
     abortCommand,
     initCommand,
@@ -51,8 +57,10 @@ const makeProgram = (done: (code: ExitCode) => void): Command => {
     demoCommand,
     startCommand,
     serveCommand,
+    completionCommand,
   ])
     add(program, done)
+  for (const command of program.commands) command.addHelpText('after', () => asTyped(examplesOf(command.name())))
   return program
 }
 

@@ -29,6 +29,8 @@ export const reportFlags = (command: Command): Command => outputFlags(dataFlag(c
 export const remoteFlag = (command: Command): Command =>
   command.option('--remote <url>', 'ask a deployment instead, signed with your AWS credentials')
 
+export const jsonFlag = (command: Command): Command => command.option('--json', 'JSON on stdout, for programs')
+
 export const waitFlag = (command: Command): Command =>
   command.option('--wait', 'with --remote: follow the run until it ends or waits for a person')
 

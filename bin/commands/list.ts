@@ -11,21 +11,9 @@ import { asTyped } from '../terminal/command-name.ts'
 import { listRemote } from '../terminal/remote-run.ts'
 import { parseRemote } from '../terminal/remote.ts'
 import { signOfLife } from '../terminal/sign-of-life.ts'
+import { table } from '../terminal/table.ts'
 import { withSession } from '../terminal/session.ts'
 import { dataFlag, outputsOf, remoteFlag, type RemoteFlags } from './flags.ts'
-
-/** Columns as wide as their widest cell. */
-const table = (rows: readonly string[][]): string => {
-  const widths = rows[0]?.map((_cell, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? []
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n')
-}
 
 const row = (run: RunSummary): string[] => [
   run.runId,

@@ -56,6 +56,31 @@ describe('a run to its end', () => {
     expect(String(await repository.read('a.txt'))).toBe('one\ngood\n')
   })
 
+  test('sessions and cost tell of it turn by turn, in words and for programs', async () => {
+    const usage = { input: 1000, output: 20, cacheRead: 600, cacheWrite: null, dollars: 0.25, calls: 2 }
+    const scenario = await cli.scenario(twoRounds({ 2: { usage } }))
+    const ran = await cli.run('run', '--scenario', scenario, '--quiet', '--output', 'json')
+    const { turns, run } = reportIn(ran.stdout)
+    const sessions = await cli.run('sessions', run)
+    expect(sessions).toMatchObject({ code: 0, stderr: '' })
+    for (const { role, mode, fingerprint } of turns) expect(sessions.stdout).toMatch(new RegExp(`${role} +${mode} +${fingerprint ?? '-'} `))
+    const asJson = JSON.parse((await cli.run('sessions', '--json')).stdout) as { turns: { role: string; age: number; idle: number }[] }
+    expect(asJson.turns.map(({ role, age, idle }) => [role, age === null ? 'none' : idle === null ? 'new' : 'kept'])).toEqual([
+      ['reviewer', 'new'],
+      ['fixer', 'new'],
+      ['reviewer', 'kept'],
+      ['fixer', 'kept'],
+      ['reviewer', 'kept'],
+      ['certifier', 'none'],
+    ])
+    const cost = await cli.run('cost', run)
+    expect(cost).toMatchObject({ code: 0, stderr: '' })
+    expect(cost.stdout).toMatch(/^2 +fixer +scripted +started +2 +1000 +600 +unknown +20 +\$0\.2500$/m)
+    const { roles } = JSON.parse((await cli.run('cost', '--json')).stdout) as { roles: { fixer: { dollars: { known: number } } } }
+    expect(roles.fixer.dollars.known).toBeCloseTo(0.25)
+    expect((await cli.run('sessions', 'r-0000000000000000')).code).toBe(2)
+  })
+
   test('the same request again shows what is recorded and takes no turn; --again is a new attempt', async () => {
     const scenario = await cli.scenario(twoRounds())
     const first = await cli.run('run', '--scenario', scenario, '--output', 'json', '--quiet')
