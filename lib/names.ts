@@ -38,6 +38,7 @@ export const FUNCTION_FOLDERS = {
   Answer: 'answer',
   Abort: 'abort',
   Webhook: 'webhook',
+  Upload: 'upload',
   Watch: 'watch',
 } as const
 export type FunctionName = keyof typeof FUNCTION_FOLDERS
@@ -64,6 +65,7 @@ export const API_ROUTES = {
   'GET /runs/{id}/report': { function: 'Report', open: 'iam' },
   'POST /runs/{id}/decision': { function: 'Answer', open: 'iam' },
   'POST /runs/{id}/abort': { function: 'Abort', open: 'iam' },
+  'POST /uploads': { function: 'Upload', open: 'iam' },
   'GET /health': { function: 'Show', open: 'iam' },
   'GET /openapi.json': { function: 'Show', open: 'iam' },
   'POST /ci/github/runs': { function: 'Start', open: 'github' },
@@ -186,7 +188,17 @@ export const turnSk = (turn: number): string => `turn#${String(turn).padStart(5,
 export const deliveryKey = (id: string): string => `delivery#${id}`
 
 /** Kinds of artifact: the first part of every object key. Below it comes the writer, then the run, then `<turn>.<fence>`. */
-export const ARTIFACTS = ['source', 'transcripts', 'records', 'changesets', 'work', 'decisions', 'reports', 'deliveries'] as const
+export const ARTIFACTS = [
+  'source',
+  'transcripts',
+  'records',
+  'changesets',
+  'work',
+  'decisions',
+  'reports',
+  'deliveries',
+  'uploads',
+] as const
 export type ArtifactKind = (typeof ARTIFACTS)[number]
 
 /** Immutable object of one turn: `<kind>/<role>/<runId>/<turn>.<fence>`. */

@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import type { DeployedRepository } from '../loop/deployment.ts'
 import { LoopError } from '../loop/errors.ts'
-import type { PullRequests } from '../loop/ports.ts'
+import type { PullRequests } from '../loop/pulls.ts'
 import type { TokenSource } from '../workspace/address.ts'
 
 const DEADLINE_MS = 5000

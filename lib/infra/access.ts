@@ -73,7 +73,14 @@ const turn = (role: TurnRole, more: Pick<Access, 'get' | 'put'> = { get: [], put
 })
 
 export const ACCESS: Record<FunctionName, Access> = {
-  Prepare: { ...nothing, runs: [read(RUN, BRANCH)], put: ['source', 'changesets/prepare'], gitToken: true, announce: true },
+  Prepare: {
+    ...nothing,
+    runs: [read(RUN, BRANCH)],
+    get: ['uploads'],
+    put: ['source', 'changesets/prepare'],
+    gitToken: true,
+    announce: true,
+  },
   [STATE_OF_ROLE.reviewer]: turn('reviewer'),
   [STATE_OF_ROLE.fixer]: turn('fixer', { get: ['decisions', 'work/fixer'], put: ['changesets/fixer', 'work/fixer'] }),
   [STATE_OF_ROLE.certifier]: turn('certifier'),
@@ -132,6 +139,7 @@ export const ACCESS: Record<FunctionName, Access> = {
     runs: [readWrite(RUN)],
     machine: ['StartExecution', 'StopExecution'],
   },
+  Upload: { ...nothing, put: ['uploads'] },
   // Starts runs, and in comments people command them.
   Webhook: {
     ...nothing,

@@ -38,7 +38,7 @@ const takeWebhooks = (api: HttpApi, webhook: IFunction): void => {
 /** What is read of the document here. */
 interface Trusting {
   audience: string
-  repositories: readonly { forge: { kind: 'git' } | { kind: CiKind; apiUrl: string }; triggers: { oidc?: object | undefined } }[]
+  repositories: readonly { forge: { kind: 'git' | 'bundle' } | { kind: CiKind; apiUrl: string }; triggers: { oidc?: object | undefined } }[]
 }
 
 /** The issuer whose tokens the routes of a CI take; null where no repository takes any. Throws where there are two: a route has one. */

@@ -11,7 +11,7 @@ export interface ArtifactsProps {
 }
 
 /** Close deletes transcripts and unfinished work itself; for runs that never closed these rules are the backstop. */
-const WORK: readonly ArtifactKind[] = ['source', 'transcripts', 'work']
+const WORK: readonly ArtifactKind[] = ['source', 'transcripts', 'work', 'uploads']
 
 export class Artifacts extends Construct {
   readonly bucket: IBucket

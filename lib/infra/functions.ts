@@ -42,6 +42,7 @@ export const SIZES: Record<FunctionName, FunctionSize> = {
   Report: { ...small, timeout: 29, env: ['runsTable', 'bucket'] },
   Answer: { ...small, timeout: 29, env: ['runsTable', 'bucket', 'machine'] },
   Abort: { ...small, timeout: 29, env: ['sessionsTable', 'runsTable', 'machine'] },
+  Upload: { ...small, timeout: 29, env: ['bucket'] },
   Webhook: { ...small, timeout: 29, env: [...stores, 'machine', 'gitTokenSecret', 'hookSecret', 'publishFunction', 'topic'] },
   Watch: { ...small, env: ['runsTable'] },
 }

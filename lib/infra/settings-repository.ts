@@ -19,6 +19,7 @@ const branchName = z
 const apiUrl = z.url({ protocol: /^https$/ })
 const forge = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('git') }),
+  z.strictObject({ kind: z.literal('bundle') }),
   z.strictObject({
     kind: z.literal('github'),
     repositoryId: z.int().min(1).describe('the number that `gh api repos/OWNER/NAME --jq .id` prints'),
@@ -100,7 +101,11 @@ export const repository = z.strictObject({
     .refine((url) => !hasCredential(url), 'a credential does not belong into a URL; name a secret in gitTokenSecret')
     .describe('https address, without a credential in it'),
   defaultBranch: branchName.default('main').describe('branch to compare with where a request names none'),
-  forge: forge.default({ kind: 'git' }).describe('what the repository is on: `git` for any server, `github`, or `gitlab`'),
+  forge: forge
+    .default({ kind: 'git' })
+    .describe(
+      'what the repository is on: `git` for any server, `github`, `gitlab`, or `bundle` for one that is not fetched: its CI uploads bundles',
+    ),
   triggers: triggers.prefault({}).describe('what may start runs'),
   schedule: schedule.optional().describe('a review by the clock; absent: none'),
   publish: z

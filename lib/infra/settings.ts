@@ -94,10 +94,12 @@ const checked = written.check(({ value, issues }) => {
       wrong([agent], `the agent ${agent} is named: give its settings, ${needed} at least`)
   if ((value.acp?.key === undefined) !== (value.acp?.keySecret === undefined))
     wrong(['acp', 'keySecret'], 'the key is a secret, and has a variable: give key and keySecret, or neither')
-  for (const [index, { url, forge, triggers, publish }] of repositories.entries()) {
+  for (const [index, { url, forge, triggers, publish, schedule }] of repositories.entries()) {
     const at = (...path: (string | number)[]) => ['repositories', index, ...path]
     if (repositories.findIndex((other) => spelling(other.url) === spelling(url)) !== index) wrong(at('url'), `${url} is listed twice`)
-    if (triggers.oidc && forge.kind === 'git')
+    if (schedule && forge.kind === 'bundle')
+      wrong(at('schedule'), 'nobody uploads a bundle by the clock: have a job of the CI start the run')
+    if (triggers.oidc && (forge.kind === 'git' || forge.kind === 'bundle'))
       wrong(at('triggers', 'oidc'), 'a plain git server issues no tokens: name the forge, or start runs with AWS credentials')
     if (triggers.oidc?.protectedOnly && forge.kind !== 'gitlab')
       wrong(at('triggers', 'oidc', 'protectedOnly'), 'asked of tokens of GitLab only: name the branches in refs')

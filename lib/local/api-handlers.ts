@@ -4,7 +4,8 @@ import { handler as answer } from '../../functions/answer/handler.ts'
 import { handler as report } from '../../functions/report/handler.ts'
 import { handler as show } from '../../functions/show/handler.ts'
 import { handler as start } from '../../functions/start/handler.ts'
-import type { ArtifactLinks, Ports } from '../loop/ports.ts'
+import { handler as upload } from '../../functions/upload/handler.ts'
+import type { ArtifactLinks, Ports, UploadOffers } from '../loop/ports.ts'
 import type { API_ROUTES, ApiRoute } from '../names.ts'
 import type { Callers } from '../runtime/caller.ts'
 
@@ -15,10 +16,12 @@ export const apiHandlersOf = (
   ports: Ports,
   callers: Callers,
   links: ArtifactLinks | null,
+  uploads: UploadOffers,
 ): Record<ApiFunction, (event: unknown) => Promise<unknown>> => ({
   Start: start(ports, callers),
   Show: show(ports, callers),
   Report: report(ports, callers, links),
   Answer: answer(ports, callers),
   Abort: abort(ports, callers),
+  Upload: upload(ports, callers, uploads),
 })

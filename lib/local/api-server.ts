@@ -14,6 +14,7 @@ import { answering, type HttpAnswer } from '../runtime/http.ts'
 import { verifyTokens } from '../runtime/oidc.ts'
 import { eventOf, readBytes, routeOf } from './api-event.ts'
 import { apiHandlersOf } from './api-handlers.ts'
+import { localUploads } from './uploads.ts'
 
 export interface ApiServer {
   /** Without a slash at its end. */
@@ -44,13 +45,17 @@ const checkPlace = ({ headers }: IncomingMessage, port: number): void => {
 export const serveApi = async (ports: Ports, { port, user }: { port: number; user: string }): Promise<ApiServer> => {
   const token = randomBytes(24).toString('base64url')
   const wanted = hash(`Bearer ${token}`)
-  const handlers = apiHandlersOf(ports, makeCallers(ports.deployment, verifyTokens(ports.deployment)), null)
+  const address = (): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const uploads = localUploads(ports, address)
+  const handlers = apiHandlersOf(ports, makeCallers(ports.deployment, verifyTokens(ports.deployment)), null, uploads)
 
   const answer = async (request: IncomingMessage): Promise<HttpAnswer> => {
     checkPlace(request, (server.address() as AddressInfo).port)
-    const address = `http://localhost${request.url}`
-    if (!request.url?.startsWith('/') || !URL.canParse(address)) throw new LoopError('NoSuchRoute', 'The address is no path.')
-    const url = new URL(address)
+    const uploaded = await uploads.take(request)
+    if (uploaded) return uploaded
+    const asked = `http://localhost${request.url}`
+    if (!request.url?.startsWith('/') || !URL.canParse(asked)) throw new LoopError('NoSuchRoute', 'The address is no path.')
+    const url = new URL(asked)
     const { route } = routeOf(request.method ?? 'GET', url.pathname)
     const { open, function: name } = API_ROUTES[route]
     if (open === 'iam' && !timingSafeEqual(hash(request.headers.authorization ?? ''), wanted))
@@ -77,7 +82,7 @@ export const serveApi = async (ports: Ports, { port, user }: { port: number; use
     server.listen(port, '127.0.0.1', resolve)
   })
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: address(),
     token,
     close: () =>
       new Promise((resolve) => {

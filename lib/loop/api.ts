@@ -24,6 +24,14 @@ export const startAnswer = z.strictObject({ version, run: runView, started: z.bo
 export const showAnswer = z.strictObject({ version, run: runView, turns: z.array(turnRecord), forge: forgeView.nullable() })
 export const listAnswer = z.strictObject({ version, runs: z.array(runSummary), next: z.string().nullable() })
 export const reportAnswer = report
+export const uploadAnswer = z.strictObject({
+  version,
+  upload: z.string(),
+  method: z.literal('PUT'),
+  url: z.string(),
+  headers: z.record(z.string(), z.string()),
+  expiresAt: z.iso.datetime(),
+})
 export const healthAnswer = z.strictObject({
   version,
   status: z.literal('ok'),

@@ -81,7 +81,7 @@ const like = (patterns: readonly string[], value: string): boolean =>
 /** `host/owner/name` of a forge, in the spelling of the claim: what follows the host. */
 const pathOf = (url: string): string => (URL.canParse(url) ? new URL(url).pathname.replace(/^\/+|\/+$|\.git$/g, '') : '')
 
-const issuerOf = (forge: DeployedRepository['forge']): string | null => (forge.kind === 'git' ? null : ciIssuer(forge.kind, forge.apiUrl))
+const issuerOf = (forge: DeployedRepository['forge']): string | null => ('apiUrl' in forge ? ciIssuer(forge.kind, forge.apiUrl) : null)
 
 /** Where an issuer publishes its keys. */
 export const keysOf = (kind: CiKind, issuer: string): string =>

@@ -12,6 +12,8 @@ const agents = z.strictObject({ reviewer: agentOrder, fixer: agentOrder, certifi
 
 const forge = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('git') }),
+  /** Nothing is fetched from its address, which is a name alone: its CI uploads bundles, and nothing is published. */
+  z.strictObject({ kind: z.literal('bundle') }),
   z.strictObject({
     kind: z.literal('github'),
     /** Ids, not names: they stay when a repository or its owner is renamed, and nobody can take them over. */

@@ -5,6 +5,7 @@ import type { Ports } from './ports.ts'
 import type { StartBody } from './requests.ts'
 import type { RunRequest } from './run.ts'
 import { normaliseRepository, runIdOf } from './run-id.ts'
+import { uploadKey } from './upload.ts'
 import { startRun, type Started, type StartPorts } from './start.ts'
 
 /**
@@ -15,6 +16,8 @@ export const startFromDoor = async (ports: StartPorts, { body, startedBy }: { bo
   const url = normaliseRepository(body.repository)
   const allowed = repositoryOf(ports.deployment, url)
   if (!allowed) throw new LoopError('RepositoryNotAllowed', `${url} is not a repository of this deployment.`)
+  if (allowed.forge.kind === 'bundle') return startFromBundle(ports, { body, startedBy, url })
+  if (body.bundle) throw new LoopError('BadRequest', `${url} is fetched: no bundle of it is taken.`)
   const head = await headOf(ports, url, body.branch)
   if (body.head && body.head !== head)
     throw new LoopError('NotTheBranchHead', `${body.head.slice(0, 12)} is not the head of ${body.branch}; that is ${head.slice(0, 12)}.`)
@@ -32,6 +35,27 @@ export const startFromDoor = async (ports: StartPorts, { body, startedBy }: { bo
     startedBy,
     checkHead: true,
     again: body.again,
+  })
+}
+
+/** Of a repository that nobody can ask: who uploaded the bundle says which commits are base and head. */
+const startFromBundle = async (
+  ports: StartPorts,
+  { body, startedBy, url }: { body: StartBody; startedBy: string; url: string },
+): Promise<Started> => {
+  const { branch, bundle, head, base, again, overrides = {} } = body
+  if (!bundle || !head || base !== undefined)
+    throw new LoopError(
+      'BadRequest',
+      `${url} is not fetched: give the commits \`head\` and \`bundle.base\`, and upload a bundle that holds them.`,
+    )
+  const request: RunRequest = { repository: url, branch, base: bundle.base, head, overrides, attempt: 1, publishTo: null }
+  return startRun(ports, {
+    request: again ? await nextAttempt(ports, request) : request,
+    startedBy,
+    checkHead: false,
+    again,
+    bundle: uploadKey(url, bundle.upload),
   })
 }
 

@@ -168,6 +168,12 @@ export const ERRORS = {
     'Somebody has pushed onto the branch that holds the fixes of earlier nights.',
     'Merge that branch or take what is on it elsewhere, and delete it: the next night begins a new one.',
   ),
+  BundleRefused: entry(
+    'user',
+    422,
+    'The uploaded bundle cannot be used.',
+    'Make it from a full clone with `git bundle create change.bundle BASE HEAD`, upload that, and start again.',
+  ),
   ChangeTooLarge: entry(
     'user',
     413,

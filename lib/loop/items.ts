@@ -86,6 +86,8 @@ export const runItem = z.strictObject({
   request: runRequest,
   status: z.enum(['running', 'parked', 'ended']),
   epoch: z.int().min(1),
+  /** Artifact key of the bundle that holds its commits; null where the repository is fetched. */
+  bundle: z.string().nullable().default(null),
   /** Who or what started it: `cli`, `api`, `schedule`. */
   startedBy: z.string(),
   question: question.nullable(),

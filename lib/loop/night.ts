@@ -37,7 +37,7 @@ export const startNight = async (
   if (request.head === since || request.head === certifiedTip)
     return none(ports, `Nothing is new on ${request.branch}: ${request.head.slice(0, 12)} is certified.`)
   try {
-    return await startRun(ports, { request: await tonight(ports, request, at), startedBy: 'schedule', checkHead: false })
+    return await startRun(ports, { request: await tonight(ports, request, at), startedBy: 'schedule', checkHead: true })
   } catch (thrown) {
     const error = asLoopError(thrown)
     // Trying again would not make room, and people have been told.

@@ -106,6 +106,12 @@ const OPERATIONS: Record<string, Operation> = {
     answers: { 200: answer('The run, which is being ended.', 'Run') },
     errors: ['RunNotFound', 'RunEnded', 'StoreConflict'],
   },
+  'POST /uploads': {
+    summary: 'Offers an address to put a git bundle under, for a repository that is not fetched.',
+    body: 'UploadBody',
+    answers: { 201: answer('Where, and with which headers.', 'Upload') },
+    errors: ['BadRequest', 'RepositoryNotAllowed'],
+  },
   'GET /health': { summary: 'Whether the API is there, and for what.', answers: { 200: answer('It is.', 'Health') }, errors: [] },
   'GET /openapi.json': {
     summary: 'This description.',

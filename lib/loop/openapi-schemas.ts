@@ -10,7 +10,12 @@ import { runRequest, verdict } from './run.ts'
 
 type Json = Record<string, unknown>
 
-const BODIES = { StartBody: requests.startBody, CiStartBody: requests.ciStartBody, DecisionBody: requests.decisionBody }
+const BODIES = {
+  StartBody: requests.startBody,
+  CiStartBody: requests.ciStartBody,
+  DecisionBody: requests.decisionBody,
+  UploadBody: requests.uploadBody,
+}
 const ANSWERS = {
   Problem: api.problemAnswer,
   Started: api.startAnswer,
@@ -19,6 +24,7 @@ const ANSWERS = {
   RunList: api.listAnswer,
   Report: api.reportAnswer,
   Health: api.healthAnswer,
+  Upload: api.uploadAnswer,
 }
 /** Parts of several answers, described once. */
 const PARTS = {

@@ -1,7 +1,7 @@
 /** Ports of the loop to the stores, the forge and the engine. Adapters: lib/stores/, lib/forge/, lib/local/, lib/runtime/. */
 import type { TurnRole } from '../names.ts'
 import type { Agents } from './agent.ts'
-import type { DeployedRepository, Deployment } from './deployment.ts'
+import type { Deployment } from './deployment.ts'
 import type { BranchItem, DeliveryItem, NightItem, RunItem, RunSummary, TurnItem } from './items.ts'
 import type { Notice } from './notice.ts'
 import type { Happening } from './happening.ts'
@@ -97,6 +97,17 @@ export interface ArtifactLinks {
   link(key: string, about: { contentType: string; name: string }): Promise<string>
 }
 
+/** Where an object can be put by whoever has no right to the store. */
+export interface OfferedPlace {
+  url: string
+  headers: Record<string, string>
+  expiresAt: string
+}
+export interface UploadOffers {
+  /** For the one object of these `bytes` and this `sha256` (hexadecimal), and nothing else. */
+  offer(object: { key: string; bytes: number; sha256: string }): Promise<OfferedPlace>
+}
+
 export interface Forge {
   /** Commit at the tip of a branch; null when the branch is gone. */
   branchHead(repository: string, branch: string): Promise<string | null>
@@ -118,23 +129,6 @@ export interface Forge {
     replaces?: string | null
     signal: AbortSignal
   }): Promise<'published' | 'already'>
-}
-
-/** A pull request as its forge has it now. */
-export interface PullRequest {
-  branch: string
-  base: string
-  open: boolean
-  /** Its branch is of another repository. */
-  fork: boolean
-}
-
-/** What is asked of a forge that has pull requests, with a credential that only reads. Errors: FetchFailed, FetchRefused. */
-export interface PullRequests {
-  /** null: there is none under that number. */
-  pull(repository: DeployedRepository, number: number): Promise<PullRequest | null>
-  /** Whether a person may write to the repository. */
-  mayWrite(repository: DeployedRepository, login: string): Promise<boolean>
 }
 
 /** The engine that drives executions: Step Functions, or the embedded one. */

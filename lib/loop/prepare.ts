@@ -13,6 +13,7 @@ import type { Invocation, Ports } from './ports.ts'
 import type { RunRequest, RunState } from './run.ts'
 import { branchKeyOf, repositoryScope } from './run-id.ts'
 import { resolvePolicy } from './settings.ts'
+import { readUpload } from './upload.ts'
 import { sourceKey, storeSource } from './source.ts'
 import type { BaseSettings, Changeset, ChangesetCommit, NightSpan } from './workspace.ts'
 
@@ -51,7 +52,7 @@ export const prepare = async (
   state: RunState,
   invocation: Invocation,
 ): Promise<RunState> => {
-  const { request } = await readCurrentRun(ports.runs, state)
+  const { request, bundle } = await readCurrentRun(ports.runs, state)
   const policyOf = ({ settings, settingsFile }: BaseSettings) =>
     deployedPolicy(
       ports.deployment,
@@ -67,8 +68,16 @@ export const prepare = async (
   invocation.progress(`fetching ${request.head.slice(0, 12)}`)
   const branch = await ports.runs.branches.read(branchKeyOf(request.repository, request.branch ?? request.head))
   const span = spanOf(request, branch)
+  const uploaded = await readUpload(ports, bundle)
   const { pack, history, messages, night, ...fetched } = await ports.workspaces.fetch(
-    { repository: request.repository, branch: request.branch, base: request.base, head: request.head, ...(span && { night: span }) },
+    {
+      repository: request.repository,
+      branch: request.branch,
+      base: request.base,
+      head: request.head,
+      bundle: uploaded,
+      ...(span && { night: span }),
+    },
     (settings) => policyOf(settings).limits,
     invocation.signal,
   )

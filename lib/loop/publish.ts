@@ -33,7 +33,8 @@ export const publish = async (ports: PublishPorts, state: RunState, invocation: 
   const verdict = latest ? verdictFromItems({ reviewer, fixer, certifier, run }) : await nothingToReview(ports, state)
   if (!verdict) throw new LoopError('Unexpected', 'Publish was entered, but the items of the run hold no verdict.')
   assertOpen(run, verdict)
-  if (latest?.changeset) await push(ports, run, verdict, latest, invocation)
+  // Of a repository that is not fetched nothing is published either: its fixes are the patch of the report.
+  if (latest?.changeset && run.bundle === null) await push(ports, run, verdict, latest, invocation)
   await changeRun(ports, state.runId, (current) => {
     assertCurrent(current, state)
     assertOpen(current, verdict)

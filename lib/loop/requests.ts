@@ -4,6 +4,9 @@ import { answer } from './decision.ts'
 import { runItem } from './items.ts'
 import { commitId, runRequest } from './run.ts'
 
+/** Checksum in hexadecimal digits. */
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
+
 const branchName = z.string().min(1).max(255)
 
 /** Body of POST /runs. */
@@ -17,6 +20,8 @@ export const startBody = z.strictObject({
   overrides: runRequest.shape.overrides.optional(),
   /** An explicit re-request: a new attempt where the same request has ended before. */
   again: z.boolean().default(false),
+  /** Of a repository whose bundles are uploaded: which one, and the commit to compare with. `head` is then needed, and `base` is none. */
+  bundle: z.strictObject({ upload: sha256, base: commitId }).optional(),
 })
 export type StartBody = z.infer<typeof startBody>
 
@@ -53,3 +58,10 @@ export const ciStartBody = z.strictObject({
   ask: z.literal('never').optional(),
 })
 export type CiStartBody = z.infer<typeof ciStartBody>
+
+/** Bytes of a bundle. */
+const MOST_UPLOAD = 200_000_000
+
+/** Body of POST /uploads. */
+export const uploadBody = z.strictObject({ repository: startBody.shape.repository, bytes: z.int().min(1).max(MOST_UPLOAD), sha256 })
+export type UploadBody = z.infer<typeof uploadBody>

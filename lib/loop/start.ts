@@ -35,7 +35,7 @@ export type StartPorts = Pick<
  */
 export const startRun = async (
   ports: StartPorts,
-  input: { request: RunRequest; startedBy: string; checkHead: boolean; again?: boolean },
+  input: { request: RunRequest; startedBy: string; checkHead: boolean; again?: boolean; bundle?: string },
 ): Promise<Started> => {
   const parsed = runRequest.safeParse(input.request)
   if (!parsed.success) {
@@ -63,7 +63,7 @@ export const startRun = async (
     await giveBack()
     return { run: await goneOn(ports, other), started: false }
   }
-  const item = newRun(ports, runId, request, input.startedBy)
+  const item = newRun(ports, runId, request, input)
   const created = await ports.runs.runs.write(runId, item)
   const run = created ? item : ((await ports.runs.runs.read(runId)) ?? item)
   // Somebody else's start of the same request was so much faster that the run is over: the lock taken here holds nothing.
@@ -96,28 +96,37 @@ const goneOn = async (ports: StartPorts, run: RunItem): Promise<RunItem> => {
   return run
 }
 
+/** Looks at the lock while another start of the same head is between its lock and its run item. */
+const MOST_LOOKS = 20
+
 /**
  * Takes the lock of the branch, and gives null; or gives the run that keeps it. That is the one under way of the very same change:
  * whoever comes second, by whatever door and with whatever wishes, is shown that run, and only an explicit re-request takes its
  * place. Any other is ended first and the lock taken then: a start that dies between the two leaves nothing running. The forge is asked
  * between reading the lock and writing it, so that a start which was slow does not take the branch from one that saw a newer head.
+ * A start of the same head that has the lock and no run item yet is given some looks to write it: it has most likely not died.
  */
 const takeBranch = async (ports: StartPorts, key: string, wish: Wish): Promise<RunItem | null> => {
-  let keeper: RunItem | null = null
-  await changeBranch(ports, key, async ({ active }) => {
-    keeper = null
-    if (active === wish.runId) return null
-    const holder = await holderOf(ports, active)
-    if (holder && keeps(holder, wish)) {
-      keeper = holder
-      return null
-    }
-    if (wish.checkHead && wish.request.branch !== null) await assertHead(ports, wish.request, wish.request.branch)
-    // One whose item was not there when it was looked for gives way by itself, or has begun by now: then this write loses.
-    if (holder) await supersede(ports, holder.runId)
-    return { active: wish.runId, head: wish.request.head, begun: false }
-  })
-  return keeper
+  for (let looks = 0; ; looks++) {
+    let keeper: RunItem | null = null
+    let isBeginning = false
+    await changeBranch(ports, key, async ({ active, head }) => {
+      keeper = null
+      if (active === wish.runId) return null
+      const holder = await holderOf(ports, active)
+      if (holder && keeps(holder, wish)) {
+        keeper = holder
+        return null
+      }
+      isBeginning = active !== null && !holder && head === wish.request.head && !wish.again && looks < MOST_LOOKS
+      if (isBeginning) return null
+      if (wish.checkHead && wish.request.branch !== null) await assertHead(ports, wish.request, wish.request.branch)
+      // One whose item was not there when it was looked for gives way by itself, or has begun by now: then this write loses.
+      if (holder) await supersede(ports, holder.runId)
+      return { active: wish.runId, head: wish.request.head, begun: false }
+    })
+    if (!isBeginning) return keeper
+  }
 }
 
 interface Wish {
@@ -135,7 +144,7 @@ const holderOf = async (ports: StartPorts, active: string | null): Promise<RunIt
 const keeps = (run: RunItem, { runId, request, again }: Wish): boolean =>
   run.runId !== runId && !again && run.verdict === null && run.request.head === request.head && run.request.base === request.base
 
-const newRun = (ports: StartPorts, runId: string, request: RunRequest, startedBy: string): RunItem => {
+const newRun = (ports: StartPorts, runId: string, request: RunRequest, from: { startedBy: string; bundle?: string }): RunItem => {
   const now = new Date(ports.effects.now()).toISOString()
   return {
     runId,
@@ -144,7 +153,8 @@ const newRun = (ports: StartPorts, runId: string, request: RunRequest, startedBy
     request,
     status: 'running',
     epoch: 1,
-    startedBy,
+    startedBy: from.startedBy,
+    bundle: from.bundle ?? null,
     question: null,
     token: null,
     decision: null,

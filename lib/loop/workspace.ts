@@ -133,11 +133,12 @@ export interface FetchedSource extends Omit<SourceInfo, 'pack'> {
 export interface Workspaces {
   /**
    * Fetches once, within limits on bytes, files and depth, and gives the snapshot. The credential is used here and goes no further.
-   * Errors: FetchFailed, FetchRefused, NoCommit, BaseUnreachable, ChangeTooLarge, GitTimedOut;
+   * Errors: FetchFailed, FetchRefused, BundleRefused, NoCommit, BaseUnreachable, ChangeTooLarge, GitTimedOut;
    * NightBranchMoved.
    */
   fetch(
-    source: { repository: string; branch: string | null; base: string; head: string; night?: NightSpan },
+    /** `bundle` holds the commits, so that nothing is fetched; absent or null: the repository is asked. */
+    source: { repository: string; branch: string | null; base: string; head: string; bundle?: Uint8Array | null; night?: NightSpan },
     /** Limits by the settings file's text at the tip of the base branch, which is the first thing fetched. */
     limits: (settings: BaseSettings) => Policy['limits'],
     signal: AbortSignal,

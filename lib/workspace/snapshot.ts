@@ -7,7 +7,9 @@ import { NO_MISTAKES_FILE, SETTINGS_FILE, type Policy } from '../loop/policy.ts'
 import type { BaseSettings, FetchedSource, NightSpan } from '../loop/workspace.ts'
 import { branchRef, parseAddress, tokenFor, type TokenSource } from './address.ts'
 import { changedFiles } from './diff-read.ts'
-import { complaint, git, gitText, runGit, type GitOptions } from './git.ts'
+import { complaint, git, runGit, type GitOptions } from './git.ts'
+import { unbundle } from './bundle-source.ts'
+import { historyOf, messagesOf } from './history.ts'
 import { borrowLocal, initRepository } from './local-source.ts'
 import { fetchNight } from './night-fetch.ts'
 import { timeOf } from './night.ts'
@@ -22,6 +24,7 @@ export interface Source {
   branch: string | null
   base: string
   head: string
+  bundle?: Uint8Array | null
   night?: NightSpan
 }
 
@@ -112,30 +115,6 @@ const checkNames = async (head: string, options: GitOptions): Promise<void> => {
   )
 }
 
-const MOST_COMMITS = 1000
-
-const historyOf = async (mergeBase: string, head: string, options: GitOptions): Promise<string[]> =>
-  (await gitText(['rev-list', `--max-count=${MOST_COMMITS}`, head, `^${mergeBase}`], options)).split('\n').filter(Boolean)
-
-const MOST_MESSAGES = 50
-const MOST_MESSAGE = 2000
-const MOST_MESSAGE_BYTES = 256 * 1024
-
-const cut = (text: string): string => (text.length > MOST_MESSAGE ? `${text.slice(0, MOST_MESSAGE)} …` : text)
-
-/** What the author says of the change. Past the bound git's output is dropped: a message may be of any size, and there may be any number. */
-const messagesOf = async (mergeBase: string, head: string, options: GitOptions): Promise<string[]> => {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  const onStdout = (chunk: Buffer): void => {
-    if (bytes < MOST_MESSAGE_BYTES) chunks.push(chunk.subarray(0, MOST_MESSAGE_BYTES - bytes))
-    bytes += chunk.length
-  }
-  await git(['log', '-z', '--format=%B', `--max-count=${MOST_MESSAGES}`, head, `^${mergeBase}`], { ...options, onStdout })
-  const messages = Buffer.concat(chunks).toString('utf8').split('\0')
-  return messages.map((message) => cut(message.trim())).filter(Boolean)
-}
-
 /** Merge base and head with all their trees and files, and no other history. */
 const packOf = async (commits: string[], limits: Policy['limits'], options: GitOptions): Promise<Uint8Array> => {
   const over = `the snapshot is over limits.bytes (${limits.bytes})`
@@ -167,12 +146,19 @@ export const fetchSnapshot = async (
     const options = { ...bounds, env: { GIT_DIR: gitDir } }
     const readLimits = async (): Promise<Policy['limits']> => limitsOf(await settingsOf(source.base, options))
     await initRepository(gitDir, bounds)
-    const place = address.kind === 'path' ? address : { kind: 'url' as const, url: address.url, token: await tokenFor(address.url, token) }
+    const { bundle } = source
+    // A bundle is unpacked in the place of what it would be fetched from.
+    const here = { kind: 'path' as const, path: gitDir }
+    const from = async () =>
+      address.kind === 'path' ? address : { kind: 'url' as const, url: address.url, token: await tokenFor(address.url, token) }
+    const place = bundle ? here : await from()
+    const local = (path: string) => (bundle ? unbundle(path, bundle, source, bounds) : borrowLocal(gitDir, path, source, bounds))
     const whole =
       place.kind === 'path'
-        ? { mergeBase: await borrowLocal(gitDir, place.path, source, bounds), limits: await readLimits(), depth: 0 }
+        ? { mergeBase: await local(place.path), limits: await readLimits(), depth: 0 }
         : await fetchRemote(gitDir, place, source, readLimits, bounds)
     const { limits } = whole
+    if (bundle && bundle.length > limits.bytes) throw tooLarge('limits.bytes', limits.bytes, 'the bundle')
     const { mergeBase, head, night } = await fetchNight({ gitDir, options }, place, source, whole)
     for (const commit of new Set([head, mergeBase])) await checkUnfolded(commit, commit === head, limits, options)
     await checkNames(head, options)

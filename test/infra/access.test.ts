@@ -197,6 +197,11 @@ test('whoever takes turns, starts or ends runs changes the counters of the budge
   for (const other of [RUN, BRANCH, key('fixer')]) expect(await who((name) => may.item(name, 'Runs', 'UpdateItem', other))).toEqual([])
 })
 
+test('a bundle is put by whom Upload has given an address, and read by Prepare', async () => {
+  expect(await who((name) => may.object(name, 'PutObject', 'uploads/0/1'))).toEqual(['Upload'])
+  expect(await who((name) => may.object(name, 'GetObject', 'uploads/0/1'))).toEqual(['Prepare', 'Upload'])
+})
+
 test('people are told by Park and Close', async () => {
   expect(await who((name) => may.publish(name))).toEqual(['Park', 'Close', 'Start', 'Webhook'])
 })

@@ -1,10 +1,12 @@
 /** Whole runs in which every function has the rights of its role and no others: they suffice, and none is idle. */
+import { createHash } from 'node:crypto'
 import { beforeAll, expect, test } from 'vitest'
 import { handler as publishHandler } from '../../functions/publish/handler.ts'
 import { handler as abort } from '../../functions/abort/handler.ts'
 import { handler as answerHandler } from '../../functions/answer/handler.ts'
 import { handler as report } from '../../functions/report/handler.ts'
 import { handler as show } from '../../functions/show/handler.ts'
+import { handler as uploadHandler } from '../../functions/upload/handler.ts'
 import { handler as webhookHandler } from '../../functions/webhook/handler.ts'
 import { handler as startHandler } from '../../functions/start/handler.ts'
 import { ACCESS } from '../../lib/infra/access.ts'
@@ -13,6 +15,7 @@ import { readJson } from '../../lib/loop/artifact.ts'
 import type { AgentTurn } from '../../lib/loop/agent.ts'
 import { runRecord } from '../../lib/loop/record.ts'
 import { recordFailure, recordLostExecution } from '../../lib/loop/record-failure.ts'
+import type { UploadOffers } from '../../lib/loop/ports.ts'
 import type { Teller } from '../../lib/loop/telling.ts'
 import type { RunState } from '../../lib/loop/run.ts'
 import { repositoryScope } from '../../lib/loop/run-id.ts'
@@ -170,11 +173,34 @@ const otherEnds = async (): Promise<Step[]> => {
 let verdict: RunState['verdict']
 let ends: Step[]
 let deliveries: string[]
+let afterBundle: Step
 beforeAll(async () => {
   verdict = (await wholeRun()).verdict
   ends = await otherEnds()
   deliveries = await byWebhook()
+  afterBundle = await byBundle()
 })
+
+/** A bundle is uploaded, and Prepare reads it. */
+const byBundle = async (): Promise<Step> => {
+  const facts = deploymentOf(REPOSITORY.url, { forge: { kind: 'bundle' } })
+  const ports = { ...makeLoop(), deployment: facts }
+  const bundle = new TextEncoder().encode('bundle')
+  const upload = createHash('sha256').update(bundle).digest('hex')
+  const own = guarded.for(ports, 'Upload')
+  const offers: UploadOffers = {
+    offer: async ({ key }) => {
+      await own.artifacts.put(key, bundle)
+      return { url: 'https://bucket.example/', headers: {}, expiresAt: '2026-01-05T09:15:00.000Z' }
+    },
+  }
+  const wanted = { repository: REPOSITORY.url, bytes: bundle.length, sha256: upload }
+  answered('POST /uploads', await uploadHandler(own, callers, offers)(apiEvent('POST /uploads', { body: wanted })))
+  const body = { repository: REPOSITORY.url, branch: 'feature', head: 'a'.repeat(40), bundle: { upload, base: 'b'.repeat(40) } }
+  const answer = answered('POST /runs', await startHandler(guarded.for(ports, 'Start'), callers)(apiEvent('POST /runs', { body })))
+  const { run } = answer.json() as { run: { runId: string } }
+  return (await drive(ports, stateOf({ runId: run.runId, next: 'Prepare', commit: 'a'.repeat(40) }), 'Review')).next
+}
 
 test('a schedule starts a run of its branch, and is shown the run there is', async () => {
   const ports = { ...makeLoop(), deployment: NIGHTLY }
@@ -262,6 +288,7 @@ const byWebhook = async (): Promise<string[]> => {
 test('the runs came to their ends', () => {
   expect(verdict).toMatchObject({ outcome: 'approved', reason: 'certified' })
   expect(ends).toEqual(['Done', 'Failed', 'Failed', 'Done'])
+  expect(afterBundle).toBe('Review')
   expect(deliveries).toEqual(['started', 'started', 'decided', 'aborted', 'refused'])
 })
 

@@ -106,7 +106,7 @@ const WRONG: [string, object, ...string[]][] = [
     'a forge that there is not',
     { repositories: [{ ...repository, forge: { kind: 'svn' } }] },
     'repositories[0].forge',
-    '`github`, or `gitlab`',
+    '`github`, `gitlab`, or `bundle`',
   ],
   [
     'a schedule of five fields',

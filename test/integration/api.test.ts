@@ -2,7 +2,7 @@
 import { handler as startHandler } from '../../functions/start/handler.ts'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { NO_DEPLOYMENT } from '../../lib/loop/deployment.ts'
+import { deployment, NO_DEPLOYMENT } from '../../lib/loop/deployment.ts'
 import { isErrorName } from '../../lib/loop/errors.ts'
 import type { RunState } from '../../lib/loop/run.ts'
 import { API_ROUTES, type ApiRoute } from '../../lib/names.ts'
@@ -106,9 +106,13 @@ describe('starting', () => {
   })
 
   test('case 14: a hundred starts at once, of people, jobs and the clock, are one run with one execution', async () => {
+    const [first, ...others] = ciDeployment(issuer).repositories
+    const topic = { ...first, triggers: { ...first?.triggers, schedule: { branch: 'topic' } } }
+    ports = { ...makeLoop(), deployment: deployment.parse({ repositories: [topic, ...others] }) }
+    api = apiOf(ports)
     const job = await github()
     const callers = makeCallers(ports.deployment, verifyTokens(ports.deployment))
-    const scheduled = { schedule: { repository: GITHUB.url, branch: 'topic', base: 'main' } }
+    const scheduled = { schedule: { repository: GITHUB.url } }
     const doors = [
       async () => idIn(await api('POST /runs', { body: { repository: GITHUB.url, branch: 'topic' } })),
       async () => idIn(await api('POST /runs', { body: { repository: `${GITHUB.url}.git`, branch: 'topic', overrides: { rounds: 1 } } })),
@@ -435,6 +439,7 @@ describe('who may do what', () => {
   }
   const bodyOf = (route: ApiRoute): Call => {
     if (route === 'POST /runs') return { body: { repository: GITHUB.url, branch: 'fresh' } }
+    if (route === 'POST /uploads') return { body: { repository: 'https://git.example/uploaded', bytes: 1, sha256: 'a'.repeat(64) } }
     if (route === 'POST /runs/{id}/decision') return { body: { answer: { kind: 'skip' } } }
     return route.startsWith('POST /ci/') ? { body: {} } : {}
   }

@@ -21,6 +21,7 @@ import { FakeWorkspaces } from '../support/fake-workspace.ts'
 import { answered } from '../support/http.ts'
 import { isInstalled, testWith } from '../support/needs.ts'
 import { openapiChecker } from '../support/openapi.ts'
+import { uploadsInto } from '../support/api.ts'
 import { HEAD, makePorts } from '../support/ports.ts'
 
 const read = (file: string): string => readFileSync(new URL(`../../examples/ci/${file}`, import.meta.url), 'utf8')
@@ -93,7 +94,7 @@ const answer = async (request: IncomingMessage): Promise<{ status: number; type:
   const event = eventOf(request, { url, body, user: isJenkins ? 'arn:aws:sts::000000000000:assumed-role/Jenkins/build' : null })
   const route = event['routeKey'] as ApiRoute
   if (body.length) openapiChecker().body(route, JSON.parse(body.toString()))
-  const handlers = apiHandlersOf(ports, makeCallers(ports.deployment, verifyTokens(ports.deployment)), null)
+  const handlers = apiHandlersOf(ports, makeCallers(ports.deployment, verifyTokens(ports.deployment)), null, uploadsInto(ports))
   const { status, headers, text } = answered(route, await handlers[API_ROUTES[route].function](event))
   return { status, type: headers['content-type'] ?? '', text }
 }

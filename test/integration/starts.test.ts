@@ -28,7 +28,9 @@ const headOf = (branch: string, at: number): string => `${BRANCHES.indexOf(branc
 const setUp = () => {
   const heads = new Map(BRANCHES.map((branch) => [branch, 0]))
   const shared = makePorts({
-    deployment: deployment.parse({ repositories: [{ url: GITHUB.url, ...githubRepository }] }),
+    deployment: deployment.parse({
+      repositories: [{ url: GITHUB.url, ...githubRepository, triggers: { webhook: true, schedule: { branch: 'one' } } }],
+    }),
     sessions: tables.sessions,
     runs: tables.runs,
   })
@@ -37,7 +39,8 @@ const setUp = () => {
   const callers = async () => ({ name: 'somebody', job: null })
   const doors: ((branch: string) => Promise<unknown>)[] = [
     (branch) => startHandler(worker(), callers)(apiEvent('POST /runs', { body: { repository: GITHUB.url, branch } })),
-    (branch) => startHandler(worker(), callers)({ schedule: { repository: GITHUB.url, branch, base: 'main' } }),
+    // The clock starts the one branch that it is set for.
+    () => startHandler(worker(), callers)({ schedule: { repository: GITHUB.url } }),
     (branch) => {
       const head = { ref: branch, sha: headOf(branch, heads.get(branch) ?? 0) }
       return webhookHandler(worker(), async () => [HOOK_SECRET_TEXT])(deliveryOf('pull_request', pullRequestOf('synchronize', { head })))

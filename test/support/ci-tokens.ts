@@ -70,6 +70,7 @@ export const ciDeployment = (issuer: Issuer, oidc: object = {}, urls = { github:
         triggers: { oidc },
       },
       { url: 'https://git.example/other/project' },
+      { url: 'https://git.example/uploaded', forge: { kind: 'bundle' } },
     ],
   })
 

@@ -32,6 +32,7 @@ export const eventOf = (name: FunctionName, repository: string): object => {
   if (name === 'Report') return apiEvent('GET /runs/{id}/report', { id: RUN })
   if (name === 'Answer') return apiEvent('POST /runs/{id}/decision', { id: RUN, body: { answer: { kind: 'approve' } } })
   if (name === 'Abort') return apiEvent('POST /runs/{id}/abort', { id: RUN })
+  if (name === 'Upload') return apiEvent('POST /uploads', { body: { repository, bytes: 1, sha256: 'a'.repeat(64) } })
   if (name === 'Webhook') return { routeKey: `POST ${WEBHOOK_PATH}`, requestContext: {}, body: '{}' }
   if (name === 'Watch') return { source: 'aws.events' }
   if (name === 'Park') return { state: state({ next: 'Park' }), token: 'a-token' }

@@ -145,6 +145,7 @@ export const runItemOf = (change: Partial<RunItem> = {}): RunItem => ({
   request: { repository: '/repository', branch: 'change', base: BASE, head: HEAD, overrides: {}, attempt: 1, publishTo: null },
   status: 'running',
   epoch: 1,
+  bundle: null,
   startedBy: 'cli',
   question: null,
   token: null,

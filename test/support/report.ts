@@ -6,6 +6,7 @@ import { aFinding } from './findings.ts'
 const at = (second: number): string => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString()
 
 export const aRun = (more: Partial<RunItem> = {}): RunItem => ({
+  bundle: null,
   runId: 'r-0123456789abcdef',
   rev: 3,
   nonce: 'n',

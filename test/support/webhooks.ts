@@ -1,7 +1,7 @@
 /** Deliveries as GitHub makes them: published examples of its payloads, with what a test is about put in. */
 import { createHmac, randomUUID } from 'node:crypto'
 import { createRequire } from 'node:module'
-import type { PullRequest, PullRequests } from '../../lib/loop/ports.ts'
+import type { PullRequest, PullRequests } from '../../lib/loop/pulls.ts'
 import { WEBHOOK_PATH } from '../../lib/names.ts'
 import { HEAD } from './ports.ts'
 
