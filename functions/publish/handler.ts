@@ -10,7 +10,7 @@ const tellEvent = z.object({ tell: runId, begun: z.boolean().default(false) })
 
 /** State Publish, the only one that writes to the forge: run state in, run state out. And the event that has the forge told how a run stands. */
 export const handler =
-  (ports: Pick<Ports, 'runs' | 'sessions' | 'artifacts' | 'workspaces' | 'forge' | 'teller' | 'effects'>) =>
+  (ports: Pick<Ports, 'runs' | 'sessions' | 'artifacts' | 'workspaces' | 'forge' | 'teller' | 'effects' | 'deployment'>) =>
   async (event: unknown, invocation: Invocation): Promise<unknown> => {
     const telling = tellEvent.safeParse(event)
     if (telling.success) {

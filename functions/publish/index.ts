@@ -9,6 +9,7 @@ import { makeRuns, makeSessions } from '../../lib/runtime/tables.ts'
 import { gitWorkspaces } from '../../lib/workspace/workspaces.ts'
 import { handler as publish } from './handler.ts'
 
+const deployment = readDeployment()
 const secrets = { gitToken: () => readPushToken(), githubKey: () => readGithubKey() }
 
 export const handler = lambda(
@@ -18,7 +19,8 @@ export const handler = lambda(
       sessions: makeSessions(),
       artifacts: makeArtifacts(),
       workspaces: gitWorkspaces({ token: async () => null }),
-      ...deployedForges(readDeployment(), secrets),
+      ...deployedForges(deployment, secrets),
+      deployment,
       effects: makeEffects(),
     }),
   ),

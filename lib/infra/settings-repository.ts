@@ -109,9 +109,11 @@ export const repository = z.strictObject({
   triggers: triggers.prefault({}).describe('what may start runs'),
   schedule: schedule.optional().describe('a review by the clock; absent: none'),
   publish: z
-    .enum(['branch', 'pull-request'])
+    .enum(['branch', 'pull-request', 'reviewed-branch'])
     .optional()
-    .describe('where fixes go: onto a branch, or into a pull request as well; absent: a pull request where `github` is set'),
+    .describe(
+      'where fixes go: onto a branch of their own, into a pull request as well, or, once approved, onto the branch that was reviewed, unless it is the default branch; absent: a pull request where `github` is set',
+    ),
   agents: agentsByRole.optional().describe("agents that go before the deployment's; one list, or one by role"),
   budgets: budgets
     .extend({ run: spending.prefault({}).describe("what the agents may use in one run, whatever the repository's own settings say") })

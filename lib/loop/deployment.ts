@@ -74,8 +74,8 @@ const repository = z.strictObject({
       schedule: nightly.optional(),
     })
     .prefault({}),
-  /** Where fixes go: onto a branch of their own, or there and into a pull request. */
-  publish: z.enum(['branch', 'pull-request']).default('branch'),
+  /** Where fixes go: onto a branch of their own, there and into a pull request, or, once approved, onto the branch that was reviewed. */
+  publish: z.enum(['branch', 'pull-request', 'reviewed-branch']).default('branch'),
   agents: agents.partial().default({}),
   /** `run` bounds what the repository's own settings allow. */
   budgets: budgets.extend({ run: spending.prefault({}) }).prefault({}),

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { readBytes, readJson } from './artifact.ts'
 import { rememberPublished } from './branch.ts'
 import { assertCurrent, changeRun, readCurrentRun } from './current-run.ts'
+import { repositoryOf } from './deployment.ts'
 import { LoopError } from './errors.ts'
 import type { RunItem, TurnItem } from './items.ts'
 import type { Invocation, Ports } from './ports.ts'
@@ -14,10 +15,22 @@ import { loadSource } from './source.ts'
 import { verdictFromItems } from './verdict.ts'
 import { changeset as changesetSchema } from './workspace.ts'
 
-type PublishPorts = Pick<Ports, 'runs' | 'sessions' | 'artifacts' | 'forge' | 'effects'>
+type PublishPorts = Pick<Ports, 'runs' | 'sessions' | 'artifacts' | 'forge' | 'effects' | 'deployment'>
 
 /** Branch that the fixes are put on, without refs/heads/. */
 export const fixBranch = (run: Pick<RunItem, 'runId' | 'request'>): string => run.request.publishTo ?? `reviewloop/${run.runId}`
+
+/**
+ * Where the fixes of a run go. A deployment may have those that were approved put onto the very branch that was reviewed; what was not
+ * approved, and whatever would go onto the default branch, has a branch of its own. Once it is recorded it stays.
+ */
+const targetOf = ({ deployment }: PublishPorts, run: RunItem, verdict: Verdict): string => {
+  if (run.publishing) return run.publishing.ref
+  const { branch, publishTo, repository } = run.request
+  const deployed = repositoryOf(deployment, repository)
+  const isOnto = deployed?.publish === 'reviewed-branch' && verdict.outcome === 'approved' && branch !== deployed.defaultBranch
+  return publishTo === null && isOnto && branch !== null ? branch : fixBranch(run)
+}
 
 /** The state of the latest finished turn: what the items say, not what the input says. */
 const latestOf = (items: readonly (TurnItem | null)[]): RunState | null =>
@@ -55,7 +68,7 @@ const nothingToReview = async (ports: PublishPorts, state: RunState): Promise<Ve
 
 const push = async (ports: PublishPorts, run: RunItem, verdict: Verdict, latest: RunState, invocation: Invocation): Promise<void> => {
   const { request } = run
-  const target = fixBranch(run)
+  const target = targetOf(ports, run, verdict)
   const [{ info, night }, changeset, record] = await Promise.all([
     loadSource(ports.artifacts, latest.source ?? ''),
     readJson(ports.artifacts, latest.changeset ?? '', changesetSchema),

@@ -9,8 +9,8 @@ import { report as reportSchema } from '../../lib/loop/report.ts'
 import { driveUntil, takeStep } from '../support/drive.ts'
 import { usageOf } from '../support/fake-agent.ts'
 import { FakeWorkspaces } from '../support/fake-workspace.ts'
-import { makePorts } from '../support/ports.ts'
-import { aRun } from '../support/runs.ts'
+import { deploymentOf, makePorts } from '../support/ports.ts'
+import { aRun, requestOf } from '../support/runs.ts'
 
 const defect = (text: string, more: Partial<FindingDraft> = {}): FindingDraft => ({
   rule: 'bad-word',
@@ -78,6 +78,24 @@ describe('the loop', () => {
       'reviewer resumed',
       'certifier cold',
     ])
+  })
+
+  it('puts approved fixes onto the reviewed branch where the deployment says so, and others onto a branch of their own', async () => {
+    const onto = async (status: 'fixed' | 'open', change: object = {}) => {
+      const { ports, answers, start, runId } = await setUp({ overrides: { ask: 'never', rounds: 1 } })
+      const given = { ...ports, deployment: deploymentOf(requestOf().repository, { publish: 'reviewed-branch', ...change }) }
+      answers.finds(defect('bad'))
+      answers.fixes()
+      answers.accounts(status)
+      const { state } = await driveUntil(given, start, 'Done', 'Failed')
+      const [published] = ports.forge.published
+      return [state.verdict?.outcome, published?.target === `reviewloop/${runId}` ? 'its own' : published?.target]
+    }
+    const { branch } = requestOf()
+    expect(await onto('fixed')).toEqual(['approved', branch])
+    expect(await onto('open')).toEqual(['changes-requested', 'its own'])
+    expect(await onto('fixed', { publish: 'branch' })).toEqual(['approved', 'its own'])
+    expect(await onto('fixed', { defaultBranch: branch })).toEqual(['approved', 'its own'])
   })
 
   it('ids and transcripts are gone at the end, fingerprints and reports stay', async () => {
