@@ -7,7 +7,7 @@ import { LoopError } from '../loop/errors.ts'
 const lines = (bytes: Buffer): string[] => bytes.toString('utf8').split('\n').filter(Boolean)
 
 /** Commits whose parents are cut off. */
-const shallowCommits = async (gitDir: string): Promise<Set<string>> =>
+export const shallowCommits = async (gitDir: string): Promise<Set<string>> =>
   new Set(lines(await readFile(join(gitDir, 'shallow')).catch(() => Buffer.alloc(0))))
 
 export type MergeBase =

@@ -6,7 +6,7 @@ import { commitChanges } from './changeset.ts'
 import { changedFiles, DIFF } from './diff-read.ts'
 import { parseRaw } from './diff-raw.ts'
 import { git, gitText, runGit, type GitOptions } from './git.ts'
-import { findMergeBase, hasCommit } from './merge-base.ts'
+import { findMergeBase, hasCommit, shallowCommits } from './merge-base.ts'
 import type { SnapshotRepository } from './snapshot-repository.ts'
 
 export interface NightPlan extends FetchedNight {
@@ -81,6 +81,12 @@ const startOf = async (
     const found = await findMergeBase(gitDir, since, head, options)
     if (found.kind === 'found') return { start: found.commit, notices: [] }
   }
+  // Out of sight is not gone: as a first night, what lies between would never be reviewed.
+  if (since !== null && (await shallowCommits(gitDir)).size > 0)
+    throw new LoopError('BaseUnreachable', `${short(since)}, up to which the branch was certified, is deeper than limits.depth.`, {
+      base: since,
+      limit: 'limits.depth',
+    })
   const lost = since === null ? [] : [`${short(since)}, up to which the branch was certified, is no longer in its history.`]
   if (!span.isDefault) return { start: mergeBase, notices: lost }
   const chain = await lines(['rev-list', '--first-parent', `--max-count=${span.most.commits + 1}`, head], options)
@@ -131,7 +137,7 @@ const standsOn = async (span: NightSpan, tip: string, head: string, options: Git
 /**
  * Plans a night on a repository that `hasNight`. A certified fix commit of earlier nights is what the diff is taken from, so that only
  * what is new is reviewed; where it cannot be carried over, all that its branch covers is reviewed again.
- * Errors: NightBranchMoved.
+ * Errors: NightBranchMoved, BaseUnreachable.
  */
 export const planNight = async (
   repository: SnapshotRepository,

@@ -37,10 +37,14 @@ const span = (change: Wanted = {}): NightSpan => ({
   ...change,
   most: { commits: 3, files: 10, bytes: 10_000, ...change.most },
 })
-const plan = async (change: Wanted = {}, at: { base?: string; url?: string } = {}): Promise<FetchedSource> => {
+const plan = async (change: Wanted = {}, at: { base?: string; url?: string; depth?: number } = {}): Promise<FetchedSource> => {
   const head = await repository.id('main')
   const source = { repository: at.url ?? repository.path, branch: 'main', base: at.base ?? head, head, night: span(change) }
-  return gitWorkspaces({ token: async () => null }).fetch(source, () => limitsOf(), never())
+  return gitWorkspaces({ token: async () => null }).fetch(
+    source,
+    () => limitsOf(at.depth === undefined ? {} : { depth: at.depth }),
+    never(),
+  )
 }
 const asked = { tip: null, carried: null, left: 0, notices: [] as string[] }
 
@@ -205,6 +209,20 @@ it('of a server, no more history is fetched than it takes, and it is the same pl
     const { pack: _remote, ...remote } = await plan(wanted, { url: `${server.url}/.git` })
     expect(remote).toEqual(local)
     expect(remote).toMatchObject({ mergeBase: tip, head, night: { tip, left: 0 } })
+  } finally {
+    await server.close()
+  }
+})
+
+it('of a server, a certified commit that is deeper than may be fetched is no first night', async () => {
+  const since = await add('one')
+  for (let at = 0; at < 40; at++) await repository.git('commit', '--quiet', '--allow-empty', '-m', `commit ${at}`)
+  await add('two')
+  const server = await serveGit({ root: repository.path })
+  try {
+    const url = `${server.url}/.git`
+    await expect(plan({ since }, { url, depth: 32 })).rejects.toMatchObject({ name: 'BaseUnreachable' })
+    expect(await plan({ since }, { url, depth: 64 })).toMatchObject({ mergeBase: since })
   } finally {
     await server.close()
   }
